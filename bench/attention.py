@@ -14,9 +14,9 @@ import numpy as np
 from measure import Row, row
 from products import peak, prepare_steps, time_call
 from sardonyx._src.compile.kernels.attention.attention import attention_steps
-from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
+from sardonyx._src.compile.program import Buffer, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 SIZES = [(12, 128, 128, 64), (12, 512, 512, 64), (8, 256, 256, 128), (12, 197, 197, 64), (12, 1, 1024, 64)]
 RUNS = 15

@@ -20,7 +20,7 @@ import numpy as np
 
 import sardonyx as sx
 from latency import Method, header, line, print_timing, ratio, spread_text
-from sardonyx._src.ir.tensors import Array, Tensor
+from sardonyx._src.ir import Array, Tensor
 from sardonyx._src.measure.engines import OURS, open_engine
 from sardonyx._src.measure.timing import EngineTiming, collect_outputs, measure_engines
 

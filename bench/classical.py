@@ -23,7 +23,7 @@ import numpy as np
 from latency import header, line
 from measure import commit, machine
 from measured_cases import Fields, MeasuredCases
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.measure.engines import OURS, open_engine
 from sardonyx._src.measure.timing import collect_outputs, interleave_calls
 

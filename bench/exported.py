@@ -40,7 +40,7 @@ from measure import BUILD, FOLDER
 from measured_cases import Fields, MeasuredCases
 from peers import ENGINES
 from sardonyx._src.errors import SardonyxError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.measure.engines import OURS, open_engine
 from sardonyx._src.measure.timing import EngineTiming, interleave_calls, max_relative_difference
 from sardonyx._src.ops.api import RuntimeValue

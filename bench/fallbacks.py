@@ -25,7 +25,7 @@ from optimizing import MODELS
 from sardonyx._src.compile.printing.fallbacks import fallback_reason
 from sardonyx._src.compile.program.program import FallbackOp, Program
 from sardonyx._src.errors import SardonyxError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.runtime.engine.engine import NativeEngine
 from shared_models import Feeds, feeds_of, model_names
 

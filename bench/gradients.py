@@ -22,7 +22,7 @@ import torch
 import sardonyx as sx
 from gradient_peers import GradientPeer
 from gradient_peers_networks import PEERS
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.runtime.session.session import Engine
 from sardonyx._src.schema import latest, lookup
 

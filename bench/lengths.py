@@ -20,7 +20,7 @@ import numpy as np
 
 from latency import header, line
 from measure import commit, machine
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.measure.engines import OURS, Run, open_engine
 from sardonyx._src.measure.timing import wait_until_idle
 from zoo.catalogue import ENTRIES, Entry, Feeds

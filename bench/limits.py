@@ -25,7 +25,7 @@ import shared_models
 from latency import header, line, ratio
 from optimizing import MODELS
 from peers import ENGINES, can_run
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import Step
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.measure.engines import OURS
 from sardonyx._src.measure.timing import measure_engines

@@ -11,8 +11,7 @@ import sardonyx as sx
 from measure import BUILD, FOLDER
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.io.serde import to_proto
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model, Value
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import encode
 

@@ -20,7 +20,7 @@ from latency import header, line
 from limits import best_peak, constant_bytes, profile_steps
 from measure import stamp
 from sardonyx._src.compile.codegen.math.table import VECTOR_FUNCTIONS
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import Step
 from sardonyx._src.runtime.runs.profile import MachinePeak, TimedAction, measure_peaks
 from zoo.catalogue import ENTRIES
 

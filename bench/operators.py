@@ -17,7 +17,7 @@ import numpy as np
 
 import sardonyx as sx
 from latency import MEDIANS, Method, header, line, print_timing, ratio, spread_text
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.measure.engines import OURS, open_engine
 from sardonyx._src.measure.timing import EngineTiming, measure_engines
 

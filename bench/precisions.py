@@ -19,11 +19,8 @@ import numpy as np
 import sardonyx as sx
 from latency import header, line
 from quantized_networks import QUANTIZED
-from sardonyx._src.compile.codegen.blocks import StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType
+from sardonyx._src.compile.codegen import LLVMType, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.gemm.amx_tiles import (
     LEFT,
     RIGHT,
@@ -35,8 +32,7 @@ from sardonyx._src.compile.kernels.gemm.amx_tiles import (
 from sardonyx._src.compile.kernels.gemm.bf16 import has_bf16_products
 from sardonyx._src.compile.kernels.gemm.int8_dot import Int8DotEmitter
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.compile.program.precision import Precision
-from sardonyx._src.compile.program.step import Kernel
+from sardonyx._src.compile.program import Kernel, Precision
 from sardonyx._src.ir.dims import evaluate
 from sardonyx._src.measure.engines import open_engine
 from sardonyx._src.measure.timing import collect_outputs, interleave_calls, max_relative_difference

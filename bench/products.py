@@ -15,18 +15,17 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from measure import Row, row
-from sardonyx._src.compile.codegen.blocks import I64, BlockBuilder
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.blocks import BlockBuilder
 from sardonyx._src.compile.codegen.expressions import Local, Number, Select
 from sardonyx._src.compile.kernels.conv.convolution import convolution_step
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow, pack_conv_weights
 from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
 from sardonyx._src.compile.llvm.jit import host_target, load
+from sardonyx._src.compile.program import Buffer, Step, TensorView, row_major_strides
 from sardonyx._src.compile.program.lazy_constants import LazyConstant
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 CHAINS = 20  # independent dependency chains of multiply-adds
 STEPS = 50_000

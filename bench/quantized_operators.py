@@ -19,7 +19,7 @@ import numpy as np
 
 import sardonyx as sx
 from latency import Method, header, line, print_timing, ratio, spread_text
-from sardonyx._src.ir.tensors import Array, Tensor
+from sardonyx._src.ir import Array, Tensor
 from sardonyx._src.measure.engines import OURS
 from sardonyx._src.measure.timing import EngineTiming, measure_engines
 

@@ -20,8 +20,7 @@ import sardonyx as sx
 from latency import MEDIANS, Case, Method, geometric_means, print_timing, timing_table
 from peers import ENGINES
 from sardonyx._src.errors import SardonyxError
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array, Tensor
+from sardonyx._src.ir import Array, Model, Tensor
 from sardonyx._src.measure.engines import Feeds
 from sardonyx._src.measure.timing import measure_engines
 

@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 import sardonyx as sx
 from measure import BUILD, run, stamp
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from scoring_kills import Kills, kill_and_resume
 from scoring_models import CATEGORIES, FEATURES, NAMES, forest, logistic, mlp
 

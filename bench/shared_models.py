@@ -23,7 +23,7 @@ import sardonyx as sx
 from latency import BUSY_NOTE, MEDIANS, Method, header, line, print_timing, ratio, spread_text
 from optimizing import MODELS
 from sardonyx._src.errors import SardonyxError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.measure.engines import OURS, open_engine
 from sardonyx._src.measure.timing import EngineTiming, interleave_calls, max_relative_difference
 from sardonyx._src.ops.api import RuntimeValue

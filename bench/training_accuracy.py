@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from training_engines import Worker, call, exported_network, read_line, start
 from training_state import recall
 

@@ -21,7 +21,7 @@ from typing import TypeAlias
 import numpy as np
 
 import sardonyx
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from training_networks import NETWORKS, Minibatches, Network, build
 
 BURST = 0.5  # seconds of a measurement

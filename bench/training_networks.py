@@ -12,7 +12,7 @@ import numpy as np
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from sardonyx._src.ir.tensors import Array
+    from sardonyx._src.ir import Array
 
 SEED, DATA = 0, "data.npz"
 

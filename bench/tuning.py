@@ -27,8 +27,8 @@ from measure import BUILD, stamp
 from products import allocate_filled, prepare_steps, time_call
 from sardonyx._src.compile.kernels.tuning import tuning
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.compile.program.tensor import Buffer
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.compile.program import Buffer
+from sardonyx._src.ir import Array
 from tuning_fields import Sweep, Workload
 from tuning_sweeps import sweeps
 from winograd import LAYERS, OTHER, layer_algorithms

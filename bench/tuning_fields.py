@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 from sardonyx._src.compile.kernels.tuning import tuning
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import Step
 
 Workload = Callable[[], Sequence[Step]]
 

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from measure import commit, machine
-from sardonyx._src.compile.codegen.builder import FunctionBuilder, LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import FunctionBuilder, LLVMType, LLVMValue
 from sardonyx._src.compile.llvm.jit import host_target, load
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))

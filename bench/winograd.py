@@ -19,7 +19,7 @@ from sardonyx._src.compile.kernels.winograd.convolution import winograd_steps
 from sardonyx._src.compile.kernels.winograd.cost_model import TRANSFORMS, choose_transforms
 from sardonyx._src.compile.kernels.winograd.weight_transform import pack_winograd_weights
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import Step
 
 LAYERS = [  # image size, input channels, output channels
     *((56, 64, 64), (28, 128, 128), (14, 256, 256), (7, 512, 512)),  # ResNet-50

@@ -10,9 +10,8 @@ from cases import Case, assert_same, inference_of, model_of, permitted_body
 from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.walk import infer
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir import Node, OptionalType, SequenceType, TensorType, Type
 from sardonyx._src.ir.references import Bindings
-from sardonyx._src.ir.types import OptionalType, SequenceType, TensorType, Type
 from sardonyx._src.ir.walk import graphs, nodes, values
 from sardonyx._src.ops.bind import attributes_of, schema_of
 from sardonyx._src.ops.function_bodies import body_of, parse_body

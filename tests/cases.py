@@ -17,11 +17,25 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import ConversionError, InferenceError
 from sardonyx._src.infer.walk import infer
 from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir import (
+    Array,
+    Attribute,
+    AttributeScalar,
+    Function,
+    Graph,
+    MapType,
+    Model,
+    Node,
+    OptionalType,
+    SequenceType,
+    SparseTensor,
+    SparseTensorType,
+    Tensor,
+    TensorType,
+    Type,
+    Value,
+)
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Attribute, AttributeScalar, Graph, Node, Value
-from sardonyx._src.ir.model import Function, Model
-from sardonyx._src.ir.tensors import Array, SparseTensor, Tensor
-from sardonyx._src.ir.types import MapType, OptionalType, SequenceType, SparseTensorType, TensorType, Type
 from sardonyx._src.ir.verify import verify
 from sardonyx._src.ops.api import Operator, RuntimeValue
 from sardonyx._src.ops.bind import attributes_of, schema_of

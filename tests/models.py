@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.io.loading.load import load
 from sardonyx._src.io.serde import from_proto
-from sardonyx._src.ir.graph import Graph, Node
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Graph, Model, Node
 from sardonyx._src.ir.tensors import Storage
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.text import from_text

@@ -11,9 +11,7 @@ from pathlib import Path
 from cases import Case, model_of
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.infer.walk import infer
-from sardonyx._src.ir.graph import Attribute
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array, Tensor
+from sardonyx._src.ir import Array, Attribute, Model, Tensor
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.session.session import Engine, Session
 from sardonyx._src.schema import OpSchema, lookup

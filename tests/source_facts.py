@@ -18,7 +18,8 @@ class SourceFacts:
     """The facts of a file, at any depth.
 
     imports: dotted names, with leading dots for relative imports.  run_time_imports: without those that only type checkers
-    see.  named_modules: literals that are dotted names of our own modules, which `import_module` may import.  literals: strings, without docstrings and the operators of nodes that the file builds.  bound_names: names of
+    see.  named_modules: literals that are dotted names of our own modules, which `import_module` may import.  literals:
+    strings, without docstrings, exported names and the operators of nodes that the file builds.  bound_names: names of
     definitions, parameters, variables and attributes, with their lines.  classes: the names of classes.
     """
 
@@ -69,6 +70,8 @@ def add_facts(root: ast.AST, facts: SourceFacts, *, is_run_time: bool, has_liter
             case ast.Call() if node.args and called_name(node.func) in NODE_BUILDERS:
                 skipped = node.args[0]
                 add_facts(skipped, facts, is_run_time=is_run_time, has_literals=False)
+            case ast.Assign() if ast.unparse(node.targets[0]) == "__all__":
+                continue  # names of what the module exports, not texts
             case ast.If() if ast.unparse(node.test) == "TYPE_CHECKING":
                 for statement in node.body:
                     add_facts(statement, facts, is_run_time=False, has_literals=has_literals)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir import Tensor
 from sardonyx._src.measure.timing import EngineTiming
 
 BENCH = Path(__file__).resolve().parent.parent / "bench"

@@ -10,8 +10,7 @@ from cases import assert_same
 from models import parse_model
 from sardonyx._src.convert.conversion import convert
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Model
 from sardonyx._src.ir.verify import verify
 from sardonyx._src.ir.walk import nodes
 

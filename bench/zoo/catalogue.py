@@ -14,11 +14,8 @@ import numpy as np
 
 import sardonyx as sx
 from measure import BUILD
+from sardonyx._src.ir import Array, Model, TensorType, Value
 from sardonyx._src.ir.dims import evaluate
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
 from zoo import decoders, encoders, mobile, perceptron, residual, segmentation
 from zoo.stored import load_stored
 

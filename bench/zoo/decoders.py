@@ -8,8 +8,7 @@ import numpy as np
 
 import sardonyx as sx
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model, Value
 
 LAYERS, WIDTH, HEADS, POSITIONS, VOCABULARY = 12, 768, 12, 1024, 50257
 EACH = WIDTH // HEADS

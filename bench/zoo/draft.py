@@ -8,8 +8,7 @@ import numpy as np
 
 import sardonyx as sx
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model, Value
 
 GAIN = math.sqrt(2)  # compensates a ReLU, which halves the variance
 SEED = 20

@@ -9,9 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import sardonyx as sx
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Model, Value
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))
 from infer.encoder import Encoder  # shared with the tests

@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model, Value
 from zoo.draft import Draft
 
 # expansion, channels, blocks, stride of the first block, kernel

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from zoo.draft import GAIN, Draft
 
 WIDTHS = [30, 64, 64, 3]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model, Value
 from zoo.draft import Draft
 
 STAGES = [(64, 3), (128, 4), (256, 6), (512, 3)]  # width and blocks

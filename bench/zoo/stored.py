@@ -9,10 +9,7 @@ import numpy as np
 import sardonyx as sx
 from networks import paths
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array, Tensor
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, Graph, Model, Node, Tensor, TensorType, Value
 
 SEED = 7
 IR = 8  # the files are of a version in which every initializer has to be an input

@@ -10,8 +10,8 @@ import pytest
 
 import sardonyx as sx
 from builder.validity import assert_valid
+from sardonyx._src.ir import SequenceType, TensorType
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.types import SequenceType, TensorType
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((2, 4)).astype(np.float32)

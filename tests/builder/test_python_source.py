@@ -12,9 +12,7 @@ import sardonyx as sx
 from conformance.official import OfficialCase, official_cases
 from models import parse_model
 from sardonyx._src.cli.main import main
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import SparseTensor, Tensor
+from sardonyx._src.ir import Attribute, Graph, Model, Node, SparseTensor, Tensor, Value
 from sardonyx._src.ops.bind import plain
 
 EVERY = 24  # of the official cases; the others differ from these in attributes and data

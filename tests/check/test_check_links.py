@@ -11,7 +11,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir import Tensor
 
 LAYOUTS: dict[
     str, tuple[Callable[[Path], object], bool, list[str]]

@@ -16,7 +16,7 @@ import pytest
 import sardonyx as sx
 from models import parse_model
 from sardonyx._src.cli.main import main
-from sardonyx._src.compile.program.precision import Precision
+from sardonyx._src.compile.program import Precision
 from sardonyx._src.measure import engines
 from sardonyx._src.measure.engines import Feeds, Run
 from sardonyx._src.measure.timing import interleave_calls, max_relative_difference

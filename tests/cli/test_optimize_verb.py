@@ -11,7 +11,7 @@ import pytest
 import sardonyx as sx
 from models import parse_model
 from sardonyx._src.cli.main import main
-from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir import Node
 from sardonyx._src.rewrite import pages
 from sardonyx._src.rewrite.engine import driver
 from sardonyx._src.rewrite.engine.edit import Edit

@@ -11,7 +11,7 @@ import pytest
 import sardonyx as sx
 from models import parse_model
 from sardonyx._src.cli.main import main
-from sardonyx._src.compile.program.step import Kernel, Step
+from sardonyx._src.compile.program import Kernel, Step
 from sardonyx._src.measure.time_shares import TimeShare, by_kernel, by_step
 from sardonyx._src.runtime.runs import profile
 from sardonyx._src.runtime.runs.native_program import NativeProgram, compile_for_host

@@ -12,9 +12,9 @@ import numpy as np
 from compile import checked_support as table_layout
 from compile.checked import instrument_module
 from compile.kernel_objects import load_module
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.llvm.jit import Library
-from sardonyx._src.compile.program.step import Kernel
+from sardonyx._src.compile.program import Kernel
 
 RANGES = 4096  # capacity of a table, including arrays on the stack
 ARGUMENTS = (ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)

@@ -13,7 +13,7 @@ from math import prod
 import numpy as np
 
 from compile.reference_comparison import normal
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 Shape = tuple[int, ...]
 TRANSPOSED = {

@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 
 from compile.checked_runs import ARGUMENTS, Table, build
 from compile.kernel_objects import load_module
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.llvm.jit import Library, host_target
-from sardonyx._src.compile.program.step import Kernel, Step
-from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
+from sardonyx._src.compile.program import Buffer, Kernel, Step, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Expr, Known
-from sardonyx._src.ir.tensors import Array
 
 PAGE = mmap.PAGESIZE
 LIBC = ctypes.CDLL(None, use_errno=True)

@@ -22,11 +22,12 @@ from compile.guarded import LIBC, PAGE, GuardedMemory, extent
 from compile.kernel_objects import load_module
 from compile.random_graphs import RandomModel
 from compile.reference_agreement import assert_outputs_match
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.executor.pool_layout import RECORD_SLOTS, UNITS
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.llvm.loaded_kernels import kernel_address
 from sardonyx._src.compile.pipeline import compile_model
+from sardonyx._src.compile.program import Buffer, Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.compile.program import size_functions as sizes_of
 from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.program import (
@@ -38,18 +39,10 @@ from sardonyx._src.compile.program.program import (
     Program,
 )
 from sardonyx._src.compile.program.size_functions import evaluate_dim
-from sardonyx._src.compile.program.step import (
-    ArgumentSlot,
-    Kernel,
-    KernelArgument,
-    RecordSlot,
-    Step,
-    TensorAddress,
-)
-from sardonyx._src.compile.program.tensor import Buffer, TensorView
+from sardonyx._src.compile.program.step import ArgumentSlot, RecordSlot, TensorAddress
 from sardonyx._src.interp.run_state import Frame, RandomSource, RunState
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Expr, Known
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.runtime.fallbacks.fallback_ops import FallbackRunner, check_result
 from sardonyx._src.runtime.limits.run_limits import Bailout, reset_status

@@ -8,10 +8,8 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.infer.walk import infer
-from sardonyx._src.ir.graph import Attribute, Value
-from sardonyx._src.ir.model import Model, clone
-from sardonyx._src.ir.tensors import Array, Tensor
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, Attribute, Model, Tensor, TensorType, Value
+from sardonyx._src.ir.model import clone
 from sardonyx._src.ir.walk import graphs
 
 FLOAT = DataType.FLOAT

@@ -10,7 +10,7 @@ from sardonyx._src.compile.llvm import loaded_kernels
 from sardonyx._src.compile.llvm.cache import default_cache
 from sardonyx._src.compile.llvm.jit import Library, host_target, load, load_or_compile
 from sardonyx._src.compile.llvm.loaded_kernels import kernel_key, sources_digest, symbol_name
-from sardonyx._src.compile.program.step import Kernel
+from sardonyx._src.compile.program import Kernel
 
 QUICK: dict[str, Library] = {}  # kernels that are not optimized, by key
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.program.step import Kernel, Step
+from sardonyx._src.compile.codegen import Target
+from sardonyx._src.compile.program import Kernel, Step
 
 
 def with_lanes(step: Step, lanes: int) -> Step:

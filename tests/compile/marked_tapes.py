@@ -7,10 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType
+from sardonyx._src.compile.codegen import I64, LLVMType, Parameters, StackSlot
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.executor import status
 from sardonyx._src.compile.executor.pool_layout import BLOCK_GROUPS, FLAG, JUMP, RECORD_SLOTS, ROW_GROUPS
 from sardonyx._src.compile.llvm.jit import Library, host_target, load

@@ -9,7 +9,7 @@ import numpy as np
 import sardonyx as sx
 from compile.reference_comparison import assert_close
 from models import parse_model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 
 def assert_engines_agree(text: str, *feeds: Mapping[str, Array], opset: int = 28, fallbacks: int = 0) -> None:

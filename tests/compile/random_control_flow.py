@@ -11,10 +11,9 @@ from compile.random_data_movement import GenerateNode
 from compile.random_graphs import F, RandomGraphBuilder, RandomValue, evaluate, rows
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import SardonyxError
+from sardonyx._src.ir import Array, Graph, Value
 from sardonyx._src.ir.build import GraphBuilder
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.graph import Graph, Value
-from sardonyx._src.ir.tensors import Array
 
 MakeBodies = Callable[[Sequence[Value], DataType], Mapping[str, object]]
 EXACT = ("Relu", "Neg", "Abs")

@@ -15,11 +15,8 @@ import numpy as np
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir import Array, Model, TensorType, Value
 from sardonyx._src.ir.build import GraphBuilder
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.schema import latest
 
 F, I64, B = DataType.FLOAT, DataType.INT64, DataType.BOOL

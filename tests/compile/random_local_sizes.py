@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.random import Generator
 
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 COLUMNS = 4
 UNARY = ("Relu", "Neg", "Abs", "Tanh", "Identity")

@@ -6,7 +6,7 @@ import numpy as np
 
 from compile.random_data_movement import GenerateNode
 from compile.random_graphs import I64, F, RandomGraphBuilder, RandomValue
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 DIMS = {"s": "", "v": "3", "m": "N,3", "c": "3,N"}  # the dims of each kind of float values
 BINARY, UNARY = ("Add", "Sub", "Max", "Min"), ("Neg", "Abs", "Relu", "Identity")

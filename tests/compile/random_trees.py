@@ -9,10 +9,7 @@ import numpy as np
 
 from cases import attribute
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, Graph, Model, Node, TensorType, Value
 
 ML = "ai.onnx.ml"
 FEATURES = 5

@@ -12,7 +12,7 @@ from compile.random_graphs import RandomModel, RandomValue
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.errors import SardonyxError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 ROUNDING = 3e-5  # of the largest element: a few hundred float32 roundings, as in sums of a few thousand terms
 REORDERING = (

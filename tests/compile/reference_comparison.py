@@ -10,7 +10,7 @@ from models import parse_model
 from sardonyx._src.compile.program.program import FallbackOp
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.interp.run_state import RandomSource
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.runtime.runs.native_program import NativeProgram, compile_for_host
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sardonyx._src.compile.program import Buffer, Kernel, Step, TensorView, row_major_strides
 from sardonyx._src.compile.program.memory_plan import MemoryPlan, plan_memory
 from sardonyx._src.compile.program.program import Action, Program
-from sardonyx._src.compile.program.step import Kernel, Step
-from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Graph, Model
 from sardonyx._src.ir.dims import Known, dim_product
-from sardonyx._src.ir.graph import Graph
-from sardonyx._src.ir.model import Model
 
 NOTHING = Kernel("nothing", lambda name, target: "")
 STATUS = TensorView(DataType.INT64, (1,), (1,), Buffer("status", 8, "status"))

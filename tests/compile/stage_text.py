@@ -9,13 +9,13 @@ from dataclasses import fields, is_dataclass
 from compile.stages import Stages
 from sardonyx._src.compile.codegen.canonical_text import canonical_text
 from sardonyx._src.compile.codegen.expressions import Apply, Cast, Select
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion, LayoutCopy, LayoutItem, SizeWrite
-from sardonyx._src.compile.partition.region import FusedEpilogue, Read, Region, Write
-from sardonyx._src.compile.partition.scope import RegionGraph
+from sardonyx._src.compile.layouts.laid_out import LayoutCopy, LayoutItem, SizeWrite
+from sardonyx._src.compile.lower import LaidOutRegion
+from sardonyx._src.compile.partition import FusedEpilogue, Read, Region, RegionGraph, Write
 from sardonyx._src.compile.partition.verify import subgraphs_of
+from sardonyx._src.compile.program import Step, TensorView
 from sardonyx._src.compile.program.program import Action, BindSizes, FallbackOp, Program
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView, channels_last_permutation
+from sardonyx._src.compile.program.tensor import channels_last_permutation
 from sardonyx._src.ir.types import shape_text
 
 

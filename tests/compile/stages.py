@@ -11,13 +11,12 @@ from unittest.mock import patch
 import numpy as np
 
 from models import parse_record
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.layouts.assignment import assign_layouts
 from sardonyx._src.compile.layouts.laid_out import LaidOutGraph
 from sardonyx._src.compile.layouts.verify import verify_layouts
 from sardonyx._src.compile.lower.lowering import lower
-from sardonyx._src.compile.partition.region import Region
-from sardonyx._src.compile.partition.scope import RegionGraph
+from sardonyx._src.compile.partition import Region, RegionGraph
 from sardonyx._src.compile.partition.verify import verify_regions
 from sardonyx._src.compile.pipeline import partition_model
 from sardonyx._src.compile.program.local_sizes import compile_bindings
@@ -27,7 +26,7 @@ from sardonyx._src.compile.program.verify import verify_program
 from sardonyx._src.compile.program.verify_memory_plan import verify_memory_plan
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.io.loading.load import load
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.proto import messages as m
 
 TRIPLE = "x86_64-unknown-linux-gnu"

@@ -10,7 +10,7 @@ import pytest
 
 from compile import guarded
 from compile.test_integer_matmul import compile_for, draw, pad_to_int8x4
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.conv.integer_convolution import (
     integer_convolution_step,
     pack_integer_weights,
@@ -25,7 +25,7 @@ from sardonyx._src.compile.kernels.gemm.register_tile import choose_int8_tile
 from sardonyx._src.compile.linker import features
 from sardonyx._src.compile.linker.amx_permission import without_amx
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 HOST = host_target()
 AMX_TARGET = replace(HOST, lanes=16, registers=32, features="+amx-tile,+amx-int8")

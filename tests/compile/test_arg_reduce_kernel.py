@@ -11,9 +11,9 @@ from compile import guarded
 from compile.lane_widths import with_lanes
 from sardonyx._src.compile.kernels.reductions.arg_reducer import ArgReduction
 from sardonyx._src.compile.kernels.reductions.reduce import arg_reduce_step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import TensorView
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.math.arg_reductions import locate
 
 REDUCTIONS = [ArgReduction(is_max, select_last) for is_max in (True, False) for select_last in (True, False)]

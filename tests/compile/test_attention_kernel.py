@@ -19,10 +19,9 @@ from sardonyx._src.compile.kernels.attention.scores import (
     SCALED_SCORES,
 )
 from sardonyx._src.compile.llvm.jit import host_target, load
-from sardonyx._src.compile.program.step import Kernel, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, Step, TensorView
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.tensors import Array
 
 
 def assert_close(result: Array, expected: Array) -> None:

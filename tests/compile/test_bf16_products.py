@@ -25,7 +25,7 @@ from sardonyx._src.compile.kernels.gemm.bf16_matmul import (
 from sardonyx._src.compile.kernels.gemm.packing import make_constant, pack_bias
 from sardonyx._src.compile.linker.amx_permission import without_amx
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 HOST = host_target()
 needs_bf16 = pytest.mark.skipif(

@@ -21,9 +21,8 @@ from sardonyx._src.compile.kernels.tuning.tuning import BlockQuantizedTuning
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir import Array, Model, Tensor
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array, Tensor
 
 RNG = np.random.default_rng(17)
 ROWS = [0, 1, 2, 5, 6, 7, 49, 300]

@@ -10,10 +10,10 @@ from compile.lane_widths import with_lanes
 from sardonyx._src.compile.codegen.expressions import Apply, Local, Number
 from sardonyx._src.compile.kernels.channels_last.normalization import channels_last_norm_step
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.program.tensor import Buffer, TensorView
+from sardonyx._src.compile.program import Buffer, TensorView
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.tensors import Array
 
 EPSILON = 1e-5
 

@@ -8,14 +8,11 @@ import pytest
 from compile import guarded
 from compile.checked import instrument_module
 from compile.checked_runs import Build, Fault, Table
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.compile.program.step import Kernel, Step
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.compile.program import Kernel, Step
+from sardonyx._src.ir import Array
 
 FLOAT, VECTOR = LLVMType("float"), LLVMType("float", 4)
 COUNT = 10

@@ -14,8 +14,7 @@ from cases import assert_same
 from models import parse_model
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, SardonyxError
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Model
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.session.session import Engine
 

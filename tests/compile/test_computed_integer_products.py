@@ -15,7 +15,7 @@ from compile.test_lower_integer_products import kernels
 from sardonyx._src.compile.kernels.gemm.int8_packing import pack_int8_tensor
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 DRAW = np.random.default_rng(7)
 TYPES = {"uint8": np.uint8, "int8": np.int8}

@@ -17,8 +17,7 @@ from sardonyx._src.compile.kernels.gemm.register_tile import choose_tile
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program.tensor import dense_temporary
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Model
 
 # rows and columns of weights without groups, kernel, groups, attributes
 CONVOLUTIONS = [

@@ -7,7 +7,7 @@ import pytest
 
 from compile.native_agreement import assert_engines_agree
 from compile.stages import Stages, stages_of
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 RNG = np.random.default_rng(11)
 SIZES = (

@@ -8,16 +8,15 @@ import numpy as np
 import pytest
 
 from compile import guarded
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.codegen.expressions import Apply, Local, Number, Select
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.conv.convolution import convolution_step
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow, pack_conv_weights
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import Buffer, TensorView
+from sardonyx._src.compile.program import Buffer, Step, TensorView
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import ceil_div, symbol
-from sardonyx._src.ir.tensors import Array
 
 X = Local("x")
 RELU = Epilogue(Select("lt", X, Number(0.0), Number(0.0), X))

@@ -10,10 +10,9 @@ import pytest
 
 from compile import guarded
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Step, TensorView
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.tensors import Array
 
 DTYPES: list[Any] = [np.uint8, np.int16, np.float32, np.int64, np.complex128]
 

@@ -9,9 +9,9 @@ import pytest
 
 from compile import guarded
 from sardonyx._src.compile.kernels.reductions.cumulative import CumulativeVariant, cumulative_step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import TensorView
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.math.cumulative import shift_by_one
 
 VARIANTS = [CumulativeVariant(p, e, r) for p in (False, True) for e in (False, True) for r in (False, True)]

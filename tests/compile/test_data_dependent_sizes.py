@@ -14,7 +14,7 @@ from sardonyx._src.compile.printing.formatter import ProgramFormatter
 from sardonyx._src.compile.printing.steps import format_steps
 from sardonyx._src.compile.program.program import BindSizes, FallbackOp, Program
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.runtime.engine.engine import NativeEngine
 from sardonyx._src.runtime.saved_programs.save import save_compiled
 

@@ -10,7 +10,7 @@ from compile.native_agreement import assert_engines_agree
 from compile.stages import stages_of
 from models import parse_model
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 RULES = ("linear", "gated", "delta", "gated_delta")
 DRAW = np.random.default_rng(11)

@@ -7,8 +7,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir import Model, Tensor
 
 F = np.float32
 

@@ -7,7 +7,7 @@ import pytest
 
 from compile.native_agreement import assert_engines_agree
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 DRAW = np.random.default_rng(3)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from compile.native_agreement import assert_engines_agree
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 DRAW = np.random.default_rng(12)
 

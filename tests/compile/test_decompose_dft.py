@@ -7,7 +7,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 DRAW = np.random.default_rng(9)
 EPSILON = {"float": 4e-7, "double": 1e-14, "float16": 1e-3}  # of the largest number of a transform

@@ -7,7 +7,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 STATES = {"Adagrad": "v", "Adam": "vh", "Momentum": "v"}
 OPTIONS = [

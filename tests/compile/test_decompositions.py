@@ -10,7 +10,7 @@ import pytest
 import sardonyx as sx
 from compile.native_agreement import assert_engines_agree, open_dims
 from models import parse_model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 F = np.float32
 DRAW = np.random.default_rng(2)

@@ -7,7 +7,7 @@ import pytest
 
 from compile.native_agreement import assert_engines_agree
 from compile.reference_comparison import normal
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 
 def model_text(

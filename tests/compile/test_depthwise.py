@@ -13,10 +13,10 @@ from sardonyx._src.compile.kernels.depthwise.depthwise import depthwise_step, pa
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.tuning.tuning import tuning_for
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
+from sardonyx._src.compile.program import Buffer, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.tensors import Array
 
 
 def floats(rng: np.random.Generator, *shape: int) -> Array:

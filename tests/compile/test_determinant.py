@@ -11,7 +11,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 INF, NAN = float("inf"), float("nan")
 

@@ -10,8 +10,7 @@ from compile.native_agreement import assert_engines_agree, open_dims
 from models import parse_model
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array, Tensor
+from sardonyx._src.ir import Array, Model, Tensor
 
 
 def product_model(node: str, matrix: Array, bias: Array | None = None) -> Model:

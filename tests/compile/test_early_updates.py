@@ -8,11 +8,11 @@ import sardonyx as sx
 from models import parse_model
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
+from sardonyx._src.compile.program import Buffer, Kernel, Step, TensorView
 from sardonyx._src.compile.program.early_updates import order_steps
-from sardonyx._src.compile.program.step import Kernel, Step
-from sardonyx._src.compile.program.tensor import Buffer, BufferRole, TensorView
+from sardonyx._src.compile.program.tensor import BufferRole
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 
 
 def tensor(role: BufferRole, name: str, size: int = 5000) -> TensorView:

@@ -8,9 +8,9 @@ import pytest
 from compile import guarded
 from compile.lane_widths import with_lanes
 from sardonyx._src.compile.kernels.data_movement.gather import gather_elements_step, gather_step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import TensorView
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 VECTOR_KEY = "gather_elements_"
 

@@ -13,11 +13,10 @@ from sardonyx._src.compile.codegen.expressions import Apply, Local, Number, Scal
 from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_step
 from sardonyx._src.compile.kernels.loops.elementwise_space import broadcast_space
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.compile.program.step import Kernel, Step
-from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
+from sardonyx._src.compile.program import Buffer, Kernel, Step, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.tensors import Array
 
 LANES = [16, 8, 4, 1]
 F, B = DataType.FLOAT, DataType.BOOL

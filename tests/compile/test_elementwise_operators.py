@@ -15,7 +15,7 @@ from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_st
 from sardonyx._src.compile.kernels.elementwise.operators import SCALAR_OPERATORS, scalar_expression
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.bind import attributes_of, schema_of
 from sardonyx._src.ops.registry import find
 from sardonyx._src.schema import lookup

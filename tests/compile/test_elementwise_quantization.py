@@ -12,7 +12,7 @@ from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_st
 from sardonyx._src.compile.kernels.elementwise.operators import scalar_expression
 from sardonyx._src.compile.kernels.elementwise.quantization import QUANTIZED_RANGES, as_float
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 LANES = (16, 8, 4, 1)
 TYPES = (DataType.UINT8, DataType.INT8, DataType.UINT16, DataType.INT16)

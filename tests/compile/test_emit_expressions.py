@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import Element, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.canonical_text import canonical_text
 from sardonyx._src.compile.codegen.expressions import (
     Apply,

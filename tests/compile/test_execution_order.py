@@ -8,8 +8,7 @@ from compile.native_agreement import assert_engines_agree
 from compile.test_lower_integer_products import kernels
 from models import parse_model
 from sardonyx._src.compile.prepare.execution_order import execution_order
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType, Value
 
 LAYER = """g (float[M,9] x) => (float[M,5] y) {
     q, s, z = DynamicQuantizeLinear(x)  p = MatMulInteger(q, w, z)  f = Cast <to = 1> (p)

@@ -19,8 +19,7 @@ from sardonyx._src.compile.kernels.gemm.few_columns import (
     is_few_columns,
 )
 from sardonyx._src.compile.program.tensor import transpose_matrix
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array, Tensor
+from sardonyx._src.ir import Array, Model, Tensor
 
 LANES = [16, 8, 4, 1]
 

@@ -10,14 +10,15 @@ import pytest
 from compile import guarded
 from compile.native_agreement import assert_engines_agree
 from compile.stages import stages_of
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.gemm.few_rows import reads_in_place
 from sardonyx._src.compile.kernels.gemm.transposed_left import (
     with_dense_rows,
 )
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.compile.program.tensor import Buffer, TensorView, transpose_matrix
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.compile.program import Buffer, TensorView
+from sardonyx._src.compile.program.tensor import transpose_matrix
+from sardonyx._src.ir import Array
 
 
 def draw(*shape: int, seed: int = 1) -> Array:

@@ -6,7 +6,7 @@ import ctypes
 
 import pytest
 
-from sardonyx._src.compile.codegen.builder import FunctionBuilder, LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import FunctionBuilder, LLVMType, LLVMValue
 from sardonyx._src.compile.llvm.jit import load
 
 FLOAT, INT = LLVMType("float"), LLVMType("i32")

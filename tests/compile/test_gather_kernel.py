@@ -14,10 +14,9 @@ from sardonyx._src.compile.kernels.data_movement.gather import (
     scatter_elements_steps,
     scatter_nd_steps,
 )
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import Buffer, TensorView
+from sardonyx._src.compile.program import Buffer, Step, TensorView
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.tensors import Array
 
 
 class Memory:

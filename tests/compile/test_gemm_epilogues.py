@@ -10,8 +10,7 @@ from compile.test_matmul_kernel import draw
 from models import parse_model
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array, Tensor
+from sardonyx._src.ir import Array, Model, Tensor
 
 ROWS, K, N = [1, 5, 40, 300], 33, 70
 BIASES = {"N": (N,), "1,N": (1, N), "M,N": (-1, N), "M,1": (-1, 1), "1": (1,), "1,1": (1, 1)}

@@ -12,8 +12,7 @@ from compile.test_matmul_kernel import draw
 from models import parse_model
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array, Tensor
+from sardonyx._src.ir import Array, Model, Tensor
 
 ROWS = [1, 5, 40, 300]
 

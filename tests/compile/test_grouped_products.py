@@ -11,9 +11,9 @@ import sardonyx as sx
 from compile.native_agreement import assert_engines_agree
 from compile.reference_comparison import assert_matches_reference, normal
 from models import parse_model
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import Step
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.runtime.runs.native_program import compile_for_host
 
 FED = "g (float[M,K] x, float[G,K,N] w, int64[M,S] i) => (float[M,S,N] y) { y = GroupedMatMul(x, w, i) }"

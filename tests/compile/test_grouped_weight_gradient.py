@@ -10,7 +10,7 @@ from compile.test_weight_gradient import draw
 from models import parse_model
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 
 MODELS = [
     ("float[2,8,9,8] x, float[20,2,3,3] w", "group = 4", "conv_weight_gradient"),

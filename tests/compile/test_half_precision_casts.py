@@ -11,12 +11,12 @@ import pytest
 
 from compile.guarded import run, tensor
 from compile.lane_widths import with_lanes
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.codegen.expressions import Cast, Local
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_step
-from sardonyx._src.compile.program.step import Kernel, Step
+from sardonyx._src.compile.program import Kernel, Step
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 HALF_TYPES = [DataType.FLOAT16, DataType.BFLOAT16]
 ALL_BITS = np.arange(1 << 16, dtype=np.uint16)

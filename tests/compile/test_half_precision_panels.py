@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from compile.test_matmul_kernel import Memory, assert_close, draw, make_target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.codegen.expressions import Apply, Local
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
 from sardonyx._src.compile.kernels.gemm.packing import make_constant, make_lazy_panels, pack_bias
@@ -20,7 +20,7 @@ from sardonyx._src.compile.kernels.tuning.tuning import TUNINGS
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program.lazy_constants import iter_bytes
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 HALF_DTYPES = [np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)]
 half_dtypes = pytest.mark.parametrize("dtype", HALF_DTYPES, ids=str)

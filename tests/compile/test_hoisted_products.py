@@ -8,7 +8,7 @@ from compile.native_agreement import assert_engines_agree
 from compile.reference_comparison import normal
 from models import parse_model
 from sardonyx._src.compile.prepare.prepare import prepare_model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.walk import nodes
 
 LENGTH, BATCH, SIZE, COLUMNS = 20, 3, 5, 7  # too long to be unrolled

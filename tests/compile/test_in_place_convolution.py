@@ -9,10 +9,10 @@ from compile.test_lower_integer_products import literal, random_bytes
 from compile.test_requantization import Quantization, convolve, run_native
 from models import parse_model
 from sardonyx._src.compile.partition import dequantized_operands
+from sardonyx._src.compile.program import Step
 from sardonyx._src.compile.program.memory_plan import plan_memory
 from sardonyx._src.compile.program.program import Program
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.runtime.runs.native_program import compile_for_host
 
 Q = Quantization("q", 2.0**-3, 117, "u1")

@@ -34,8 +34,8 @@ from sardonyx._src.compile.kernels.tuning.tuning import BlockQuantizedTuning
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.tensors import Array
 
 WITH_VNNI = pytest.mark.skipif(not has_vnni(host_target()), reason="needs AVX512-VNNI")
 

@@ -9,7 +9,7 @@ import sardonyx as sx
 from compile.native_agreement import assert_engines_agree
 from models import parse_model
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 TYPES = {"int8": "i1", "int16": "i2", "int32": "i4", "int64": "i8", "uint8": "u1", "uint16": "u2", "uint32": "u4", "uint64": "u8"}  # fmt: skip
 NODES = ["Div(a, b)", "Mod(a, b)", "Mod <fmod = 1> (a, b)"]

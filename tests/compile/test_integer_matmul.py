@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from compile import guarded
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.codegen.expressions import Apply, Cast, Local, Number, Scalar
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue, expand_row_vector
 from sardonyx._src.compile.kernels.gemm.integer_matmul import integer_matmul_steps
 from sardonyx._src.compile.kernels.gemm.packed_int8 import (
@@ -18,10 +18,9 @@ from sardonyx._src.compile.kernels.gemm.packed_int8 import (
     view_as_int8x4,
 )
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.compile.program.step import Kernel, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, Step, TensorView
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 WITHOUT_VNNI = "+sse2,+avx2,+avx512bw"  # features of a target without int8 dot products
 

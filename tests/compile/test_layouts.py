@@ -6,10 +6,10 @@ import pytest
 
 from compile.stages import Stages, stages_of
 from models import parse_model
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.lower import LaidOutRegion
 from sardonyx._src.compile.pipeline import compile_model
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import TensorView
 
 WEIGHTS = "float[8,8,1,1] w1, float[8,8,1,1] w2, float[8,8,1,1] w3, float[16,16,1,1] w4"
 

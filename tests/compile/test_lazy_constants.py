@@ -16,7 +16,7 @@ from sardonyx._src.compile.kernels.winograd.weight_transform import transform_we
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program import lazy_constants
 from sardonyx._src.compile.program.lazy_constants import LazyConstant, iter_bytes
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 F = np.float32
 TILE = make_tile(1, host_target())

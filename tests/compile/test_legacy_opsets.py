@@ -7,10 +7,9 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import Step
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Model
 from sardonyx._src.runtime.runs.native_program import compile_for_host
 
 VALID = {

@@ -9,7 +9,7 @@ import pytest
 
 from compile.native_agreement import assert_engines_agree
 from compile.stages import regions_of
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 ADAPTER = """agraph (float[{rows},{inner}] x, float[{inner},{rank}] a, float[{rank},{columns}] b, float[{columns}] bias,
                      float[{inner},{columns}] w) => (float[{rows},{columns}] y) {{

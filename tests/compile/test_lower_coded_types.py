@@ -13,7 +13,7 @@ from sardonyx._src.compile.codegen.element_types import CODED_TYPES
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.quantization.conversion import MAX_FINITE, CastRule, convert
 
 CODED = sorted(CODED_TYPES)

@@ -11,11 +11,11 @@ from compile.guarded_programs import run_guarded
 from compile.random_subgraphs import SubgraphGenerator
 from compile.reference_comparison import normal
 from models import parse_model
+from sardonyx._src.compile.program import Step
 from sardonyx._src.compile.program.program import FallbackOp, Program
-from sardonyx._src.compile.program.step import Step
 from sardonyx._src.errors import EvaluationError, LimitError
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.runtime.engine.engine import NativeEngine
 

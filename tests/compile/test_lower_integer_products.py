@@ -8,11 +8,11 @@ import pytest
 from compile.reference_comparison import normal
 from models import parse_model
 from sardonyx._src.compile.partition import dequantized_operands
+from sardonyx._src.compile.program import Step
 from sardonyx._src.compile.program.program import FallbackOp
-from sardonyx._src.compile.program.step import Step
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.interp.run_state import RandomSource
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.runtime.runs.native_program import NativeProgram, compile_for_host
 

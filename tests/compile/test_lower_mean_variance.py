@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from compile.reference_comparison import assert_matches_reference, normal
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 CONV = "w = Constant <value = float[3,3,1,1] {1, 0, 2, 0, 1, 0, 0, 3, 1}> ()  c = Conv(x, w)"
 

@@ -7,7 +7,7 @@ import pytest
 
 from compile.reference_comparison import assert_matches_reference, normal
 from models import parse_model
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import Step
 from sardonyx._src.runtime.runs.native_program import compile_for_host
 
 SCALES = "s = Constant <value = float[3] {0.5, 0.1, 2}> ()  z = Constant <value = uint8[3] {3, 200, 0}> ()"

@@ -7,7 +7,7 @@ import pytest
 from compile.reference_comparison import assert_matches_reference, normal
 from models import parse_model
 from sardonyx._src.interp.run_state import RandomSource
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.runtime.limits.run_limits import Bailout
 from sardonyx._src.runtime.runs.native_program import NativeProgram, compile_for_host

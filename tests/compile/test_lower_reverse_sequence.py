@@ -8,7 +8,7 @@ import pytest
 import sardonyx as sx
 from compile.reference_comparison import assert_matches_reference, normal
 from models import parse_model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 AXES = {0: "time_axis = 0, batch_axis = 1", 1: "time_axis = 1, batch_axis = 0"}
 

@@ -9,8 +9,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Model
 
 RNG = np.random.default_rng(4)
 NGRAMS: list[list[tuple[int, ...]]] = [

@@ -8,7 +8,7 @@ import pytest
 from compile.reference_comparison import assert_matches_reference, normal
 from models import parse_model
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.runtime.limits.run_limits import Bailout
 
 ELEMENT_TYPES = {"float32": "float", "float64": "double", "int32": "int32", "int64": "int64"}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from compile.reference_comparison import assert_matches_reference, normal
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.runtime.limits.run_limits import Bailout
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 OUTPUTS = ("y", "first", "inverse", "counts")
 RNG = np.random.default_rng(2)

@@ -12,10 +12,10 @@ from models import parse_model
 from sardonyx._src.compile.codegen.expressions import Apply, Local, Number
 from sardonyx._src.compile.kernels.channels_last.lrn import LrnParameters, lrn_step
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.program.tensor import Buffer, TensorView
+from sardonyx._src.compile.program import Buffer, TensorView
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.tensors import Array
 
 
 def compute_expected(x: Array, lrn: LrnParameters) -> Array:

@@ -12,9 +12,8 @@ from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.compile.prepare.bound_node import is_typed
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Graph, Model, Node, Value
 from sardonyx._src.ir.build import GraphBuilder
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Model
 from sardonyx._src.schema import OpSchema
 
 SUMS = ("Sum", "Max", "Min", "Mean")

@@ -9,8 +9,7 @@ import sardonyx as sx
 from models import parse_model
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Model
 
 WINDOWS = [
     ("kernel_shape = [2, 2], strides = [2, 2]", (6, 8)),

@@ -9,7 +9,7 @@ import sardonyx as sx
 from compile.native_agreement import assert_engines_agree
 from compile.reference_comparison import normal
 from models import parse_model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 F = np.float32
 DRAW = np.random.default_rng(2)

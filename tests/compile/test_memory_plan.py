@@ -14,6 +14,7 @@ import pytest
 import sardonyx as sx
 from compile.small_programs import NOTHING, X, plan, program, step, tensor
 from models import parse_record
+from sardonyx._src.compile.program import Buffer, Step, TensorView
 from sardonyx._src.compile.program.lazy_constants import CACHE_LINE_BYTES
 from sardonyx._src.compile.program.live_range import LiveRange
 from sardonyx._src.compile.program.memory_plan import (
@@ -23,8 +24,7 @@ from sardonyx._src.compile.program.memory_plan import (
     pack_offsets,
     share_slots,
 )
-from sardonyx._src.compile.program.step import Jump, Step
-from sardonyx._src.compile.program.tensor import Buffer, TensorView
+from sardonyx._src.compile.program.step import Jump
 from sardonyx._src.compile.program.verify import verify_program
 from sardonyx._src.compile.program.verify_memory_plan import verify_memory_plan
 from sardonyx._src.dtypes import DataType

@@ -10,8 +10,7 @@ import pytest
 import sardonyx as sx
 from models import parse_model
 from sardonyx._src.compile.prepare.merge_convolutions import merge_convolutions
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir import Model, Tensor
 
 F = np.float32
 DEPTHWISE = "pads = [1, 1, 1, 1]"

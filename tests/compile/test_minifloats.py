@@ -14,7 +14,7 @@ from sardonyx._src.compile.codegen.expressions import Local
 from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_step
 from sardonyx._src.compile.kernels.elementwise.operators import scalar_expression
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.quantization.conversion import CastRule, convert
 
 CODED = sorted(CODED_TYPES)

@@ -10,8 +10,7 @@ from compile.guarded_programs import run_guarded
 from models import parse_model
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Model
 
 SHAPES = {"x": (70, 66, 5), "z": (70, 66, 5), "h": (66, 5), "wide": (66, 70, 5)}
 STEP = "s = Add(a, p) t = Mul(s, p) n = Tanh(t)"

@@ -18,11 +18,10 @@ import sardonyx as sx
 from compile.guarded_programs import assert_stays_in_bounds, run_guarded
 from compile.random_layers import sample
 from models import parse_model
+from sardonyx._src.compile.program import Step
 from sardonyx._src.compile.program.executable import Executable
-from sardonyx._src.compile.program.step import Step
 from sardonyx._src.errors import SardonyxError
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Model
 from sardonyx._src.runtime.runs.native_program import compile_for_host
 
 INDICES = (-(2**63), 2**63 - 1, -(2**31), 2**31, 2**62, -5, 4, 1_000_000)

@@ -14,10 +14,8 @@ import pytest
 import replay_corpus
 from compile.stages import AVX2, AVX512, compile_stages
 from sampling import FACTOR
-from sardonyx._src.compile.partition.region import Region
+from sardonyx._src.compile.partition import BoundNode, Region, Scope
 from sardonyx._src.compile.partition.registry import Matcher, matchers_of
-from sardonyx._src.compile.partition.scope import Scope
-from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.io.loading.load import load
 

@@ -9,9 +9,9 @@ from compile import guarded
 from sardonyx._src.compile.codegen.expressions import Apply, Local
 from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
 from sardonyx._src.compile.kernels.reductions.layer_norm import NormParams, layer_norm_step
-from sardonyx._src.compile.program.tensor import Buffer, TensorView
+from sardonyx._src.compile.program import Buffer, TensorView
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.tensors import Array
 
 # Sums of n products are off by a few ulp of their parts, and all else rounds a handful of times.
 CLOSE = (1e-5, 2e-6)

@@ -21,10 +21,8 @@ from sardonyx._src.compile.program.program import FallbackOp
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.interp.run_state import RandomSource
+from sardonyx._src.ir import Array, Model, TensorType
 from sardonyx._src.ir.dims import evaluate
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.runtime.runs.native_program import NativeProgram
 

@@ -18,8 +18,8 @@ from sardonyx._src.compile.pipeline import compile_model, compile_stages
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.infer.memo_cache import MEMO_CACHE
 from sardonyx._src.io.loading.load import load
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import polynomials
-from sardonyx._src.ir.tensors import Array
 
 NEAREST = '<mode = "nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor">'
 # The pooled height is (H-1)//8+1, and the least of it and H is the same.

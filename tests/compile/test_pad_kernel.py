@@ -9,9 +9,9 @@ import pytest
 
 from compile import guarded
 from sardonyx._src.compile.kernels.data_movement.pad import PadMode, can_pad, pad_steps
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import TensorView
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Known, known_ge, symbol
-from sardonyx._src.ir.tensors import Array
 
 Pads = tuple[tuple[int, int], ...]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sardonyx._src.compile.codegen.parameters import Parameters, float32_bits
+from sardonyx._src.compile.codegen import Parameters, float32_bits
 
 PARAMETERS = Parameters("x", "rows", "dims*")
 

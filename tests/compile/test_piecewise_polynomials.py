@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from compile.vector_runs import Doubles, apply_loop, loop
-from sardonyx._src.compile.codegen.builder import FunctionBuilder, LLVMValue
+from sardonyx._src.compile.codegen import FunctionBuilder, LLVMValue
 from sardonyx._src.compile.codegen.math.function import VectorFunction, VectorFunctionDefinitions
 from sardonyx._src.compile.codegen.math.gelu import LOG_CDF_PIECES, LOWEST, PIECE_SCALE
 from sardonyx._src.compile.codegen.math.piecewise import NUM_PIECES, select_pieces

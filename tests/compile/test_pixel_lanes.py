@@ -7,7 +7,7 @@ import pytest
 
 import sardonyx as sx
 from compile.stages import compile_stages, model_of
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 
 DRAW = np.random.default_rng(4)
 

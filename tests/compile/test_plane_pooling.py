@@ -8,7 +8,7 @@ import pytest
 import sardonyx as sx
 from compile.reference_comparison import assert_close, normal
 from models import parse_model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 DIMS = {1: "W", 2: "H,W", 3: "D,H,W"}
 WINDOWS = {

@@ -9,8 +9,8 @@ import pytest
 
 from compile import guarded
 from compile.stages import regions_of
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.codegen.expressions import Apply, Local, Number
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.kernels.conv.convolution import convolution_step
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow, pack_conv_weights
@@ -22,11 +22,10 @@ from sardonyx._src.compile.kernels.depthwise.pointwise_depthwise import (
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.tuning.tuning import PointwiseDepthwiseTuning
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
+from sardonyx._src.compile.program import Buffer, Step, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Known, symbol
-from sardonyx._src.ir.tensors import Array
 
 X, O0 = Local("x"), Local("o0")
 RELU = Epilogue(Apply("max", (X, Number(0.0))))

@@ -13,10 +13,10 @@ from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.pooling.global_pooling import GlobalPoolKind, global_pooling_step
 from sardonyx._src.compile.kernels.pooling.pixel_blocks import count_blocks, global_pooling_steps
 from sardonyx._src.compile.kernels.pooling.pooling import PoolingAlgorithm, pooling_step
-from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
+from sardonyx._src.compile.program import Buffer, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.tensors import Array
 
 ALGORITHMS = [
     PoolingAlgorithm("max"),

@@ -6,11 +6,9 @@ import pytest
 
 from models import parse_model
 from sardonyx._src.cli.output.stages import format_stage
-from sardonyx._src.compile.codegen.blocks import StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType
+from sardonyx._src.compile.codegen import LLVMType, Parameters, StackSlot
 from sardonyx._src.compile.codegen.expressions import Apply, Cast, Local, Number, Scalar, Select
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.printing.expressions import format_expression
 from sardonyx._src.compile.printing.formatter import ProgramFormatter

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from compile.test_recurrent_forms import GATES, FixedLayer, Layer, assert_native, states
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import Step
 from sardonyx._src.runtime.runs.native_program import compile_for_host
 
 EACH_KIND = pytest.mark.parametrize("kind", GATES)

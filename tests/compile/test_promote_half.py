@@ -17,13 +17,12 @@ from sardonyx._src.compile.kernels.gemm.bf16 import favors_bf16_products
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.partition.registry import is_supported
 from sardonyx._src.compile.prepare.prepare import prepare_model
+from sardonyx._src.compile.program import Step
 from sardonyx._src.compile.program.program import FallbackOp
-from sardonyx._src.compile.program.step import Step
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.interp.run_state import RandomSource
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array, Tensor
+from sardonyx._src.ir import Array, Model, Tensor
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.runtime.runs.native_program import NativeProgram, compile_for_host
 

@@ -11,8 +11,8 @@ import sardonyx as sx
 from compile import guarded
 from compile.test_integer_matmul import compile_for, draw, make_targets, pad_to_int8x4
 from models import parse_model
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.codegen.expressions import Apply, Cast, Local, Number, Scalar
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.elementwise.quantization import QUANTIZED_RANGES
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import Approximation, IntegerEpilogue
 from sardonyx._src.compile.kernels.gemm.integer_matmul import integer_matmul_steps
@@ -20,7 +20,7 @@ from sardonyx._src.compile.kernels.gemm.packed_int8 import pack_int8_constant
 from sardonyx._src.compile.kernels.gemm.quantized_rows import match_quantized_result
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 ROWS, TERMS = 11, 4  # a full register tile, and rows that are left
 WIDTHS = (16, 32, 48, 64, 70)  # one to four vectors of 16 lanes, and a vector that is not full

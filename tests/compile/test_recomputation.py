@@ -12,7 +12,7 @@ from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.recomputation import METADATA_KEY, MemoryGoal, live_bytes, peak_bytes
 from sardonyx._src.grad.runnable import without_gradient_nodes
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.train.training_models import algorithm_model, state_values
 
 ROWS, WIDTH, DEPTH = 64, 32, 16

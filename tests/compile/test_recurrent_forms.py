@@ -13,7 +13,7 @@ import sardonyx as sx
 from compile.reference_comparison import assert_close
 from models import parse_model
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array, Tensor
+from sardonyx._src.ir import Array, Tensor
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 DIRECTIONS = {"forward": 1, "reverse": 1, "bidirectional": 2}

@@ -14,9 +14,9 @@ from sardonyx._src.compile.codegen.expressions import Apply
 from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
 from sardonyx._src.compile.kernels.reductions.reduce import reduce_step
 from sardonyx._src.compile.kernels.reductions.reducers import ReduceOp, find_reducer
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import TensorView
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.math import reductions
 
 REFERENCE: dict[str, Callable[..., Array]] = {

@@ -10,10 +10,10 @@ import pytest
 import sardonyx as sx
 from compile.reference_comparison import normal
 from models import parse_model
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile, choose_tile
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir import Tensor
 
 AVX512 = replace(host_target(), lanes=16, registers=32)
 AVX2 = replace(host_target(), lanes=8, registers=16)

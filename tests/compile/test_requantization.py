@@ -13,9 +13,9 @@ import pytest
 from compile.test_lower_integer_products import literal, random_bytes
 from models import parse_model
 from sardonyx._src.compile.partition import dequantized_operands
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import Step
 from sardonyx._src.interp.run_state import RandomSource
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.runtime.runs.native_program import NativeProgram, compile_for_host
 

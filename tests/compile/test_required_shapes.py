@@ -9,7 +9,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 CONSTANTS = (
     "float[1] one = {1}, float[4] four = {1, 1, 1, 1}, float[3, 3, 1, 1] w = {1, 1, 1, 1, 1, 1, 1, 1, 1}"

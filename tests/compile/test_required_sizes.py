@@ -9,7 +9,7 @@ import sardonyx as sx
 from models import parse_model
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx.errors import SardonyxError
 
 RNG = np.random.default_rng(4)

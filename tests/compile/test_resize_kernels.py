@@ -13,10 +13,10 @@ from sardonyx._src.compile.codegen.expressions import Apply, Local
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.resize.resize import constant_tables, resize_step, table_constant
 from sardonyx._src.compile.kernels.resize.upsample import upsample_step
-from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
+from sardonyx._src.compile.program import Buffer, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.image.resize.resample import ResampleMode, resample
 from sardonyx._src.ops.image.resize.resampled_axis import COORDINATES, NEAREST, ResampledAxis, nearest
 

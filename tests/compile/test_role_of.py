@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from sardonyx._src.compile.partition.operand_roles import KernelResult, Role, role_of
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Known, evaluate, symbol
-from sardonyx._src.ir.tensors import Array
 
 Shape = tuple[int, ...]
 M, N = symbol("M"), symbol("N")

@@ -15,8 +15,7 @@ from sardonyx._src.compile.kernels.gemm.amx_tiles import has_amx_bf16
 from sardonyx._src.compile.kernels.gemm.bf16 import favors_bf16_products, has_bf16_products
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array, Tensor
+from sardonyx._src.ir import Array, Model, Tensor
 
 HOST = host_target()
 INTEL = replace(HOST, cpu="sapphirerapids", features="+avx512f,+avx512bf16", lanes=16)

@@ -20,7 +20,7 @@ from sardonyx._src.compile.kernels.gemm.few_rows import few_rows_step, reads_in_
 from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
 from sardonyx._src.compile.kernels.gemm.panels import pack_constant, pack_tensor
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 UNIT = 2.0**-23 / math.sqrt(12)
 FACTOR = 5  # of the expected error: the largest of some hundred sums

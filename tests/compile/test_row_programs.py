@@ -12,8 +12,7 @@ from compile.stages import regions_of
 from models import parse_model
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import partition_model
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Model
 
 CLOSE = (2e-5, 1e-5)  # sums of up to 1000 products
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen import LLVMValue
 from sardonyx._src.compile.executor.pool_layout import (
     JOB_BLOCK,
     JOB_FIRST,

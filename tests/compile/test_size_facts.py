@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from sardonyx._src.compile.program.guards import Guard
+from sardonyx._src.compile.program import Guard
 from sardonyx._src.compile.program.size_facts import SizeFacts
 from sardonyx._src.ir.dims import Known, dim_max, dim_min, evaluate, symbol
 

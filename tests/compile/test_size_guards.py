@@ -7,7 +7,7 @@ import pytest
 from models import parse_model
 from sardonyx._src.compile.partition.registry import is_supported
 from sardonyx._src.compile.prepare.prepare import PreparedModel, prepare_model
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 
 SIZE = "h = Shape<start = 2, end = 3>(x)"
 STRIDED = (

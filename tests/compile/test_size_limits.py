@@ -10,10 +10,9 @@ from models import parse_model
 from sardonyx._src.compile.program.encoding import Encoding
 from sardonyx._src.compile.program.memory_plan import MemoryPlan
 from sardonyx._src.compile.program.size_functions import SizeFunctionBuilder
+from sardonyx._src.ir import Attribute, Tensor
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.graph import Attribute
-from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.runtime.engine.engine import NativeEngine
 from sardonyx._src.runtime.programs.context_memory import are_sizes
 from sardonyx._src.runtime.runs.native_program import NativeProgram

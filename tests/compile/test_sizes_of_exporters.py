@@ -7,8 +7,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Model
 
 CONSTANTS = """int64[1] m1 = {-1}, int64[1] none = {0}, int64[1] one = {1}, int64[1] two = {2}, int64[1] three = {3},
   int64[1] four = {4}, int64[1] eight = {8}, float[1] twice = {2}, float[1] half = {0.5}, float[1] third = {3}"""

@@ -7,9 +7,9 @@ import pytest
 
 from compile import guarded
 from sardonyx._src.compile.kernels.reductions.softmax import softmax_step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import TensorView
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.nn.log_softmax import eval_13 as log_softmax_reference
 from sardonyx._src.ops.nn.softmax import eval_13 as softmax_reference
 

@@ -20,8 +20,8 @@ from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.compile.program.executable import Executable
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.tensors import Array
 
 X = Local("x")
 

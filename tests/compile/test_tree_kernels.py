@@ -16,9 +16,7 @@ from sardonyx._src.compile.program.program import FallbackOp, Program
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, Model, TensorType
 
 ROWS = (1, 2, 3, 70, 0)  # walked, and in whole and partial blocks
 SHAPES = {

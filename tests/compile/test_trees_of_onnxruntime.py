@@ -10,8 +10,7 @@ import pytest
 
 import sardonyx as sx
 from compile.random_trees import MODES, RandomTrees, TreeShape, random_rows, tree_model
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Model
 
 POSTS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO")
 

@@ -16,9 +16,8 @@ from sampling import seed_range
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.errors import DifferentiationError
+from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ir.dims import Expr
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
 
 GRAPHS, GRADIENTS, GROUP = 80, 20, 20
 

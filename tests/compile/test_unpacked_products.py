@@ -9,7 +9,7 @@ from compile.native_agreement import assert_engines_agree
 from compile.stages import stages_of
 from compile.test_few_rows import draw
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 PRODUCTS = {
     "vector by matrix": ("float[96] a, float[96, 70] b", "y = MatMul(a, b)", (96,), (96, 70)),

@@ -11,7 +11,7 @@ from models import parse_model
 from sardonyx._src.compile.partition import dequantized_operands
 from sardonyx._src.compile.prepare.unsigned_activations import quantize_unsigned
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array, Tensor
+from sardonyx._src.ir import Array, Tensor
 
 IMAGE = (2, 8, 3, 5)
 

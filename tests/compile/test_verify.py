@@ -12,24 +12,22 @@ from compile.small_programs import X, plan, program, step, tensor
 from compile.stages import AVX2, Stages, model_of, stages_of
 from sardonyx._src.compile.codegen.expressions import Local
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion, LayoutCopy, LayoutItem
+from sardonyx._src.compile.layouts.laid_out import LayoutCopy, LayoutItem
 from sardonyx._src.compile.layouts.verify import verify_layouts
-from sardonyx._src.compile.partition.region import Alias, Region, Write
-from sardonyx._src.compile.partition.scope import RegionGraph
+from sardonyx._src.compile.lower import LaidOutRegion
+from sardonyx._src.compile.partition import Alias, Region, RegionGraph, Write
 from sardonyx._src.compile.partition.verify import verify_regions
 from sardonyx._src.compile.pipeline import compile_model
-from sardonyx._src.compile.program.guards import Guard
+from sardonyx._src.compile.program import Guard, Step, TensorView
 from sardonyx._src.compile.program.live_range import LiveRange
 from sardonyx._src.compile.program.memory_plan import ArenaSlot, MemoryPlan
 from sardonyx._src.compile.program.program import Action, BindSizes, CopyIn, FallbackOp
-from sardonyx._src.compile.program.step import Jump, RowGroups, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program.step import Jump, RowGroups
 from sardonyx._src.compile.program.verify import verify_program
 from sardonyx._src.compile.program.verify_memory_plan import verify_memory_plan
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Node, TensorType, Value
 from sardonyx._src.ir.dims import dim_min, symbol
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.types import TensorType
 
 TEXT = "g (float[2,8] x, float[8,4] w, float[2,4] r) => (float[2,4] y) { a = MatMul (x, w)  b = Mul (a, r)  y = Softmax (b) }"
 

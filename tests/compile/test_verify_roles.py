@@ -10,17 +10,16 @@ import pytest
 from compile.stages import AVX512, Stages, stages_of
 from sardonyx._src.compile.kernels.epilogue import OperandLayout
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion, LayoutItem
+from sardonyx._src.compile.layouts.laid_out import LayoutItem
 from sardonyx._src.compile.layouts.verify import verify_layouts
+from sardonyx._src.compile.lower import LaidOutRegion
+from sardonyx._src.compile.partition import FusedEpilogue, Read, Region, RegionGraph
 from sardonyx._src.compile.partition.computed_integer_products import ComputedIntegerProduct
 from sardonyx._src.compile.partition.integer_epilogues import constant_operand
 from sardonyx._src.compile.partition.integer_products import IntegerProduct
-from sardonyx._src.compile.partition.region import FusedEpilogue, Read, Region
-from sardonyx._src.compile.partition.scope import RegionGraph
 from sardonyx._src.compile.partition.verify import verify_regions
-from sardonyx._src.compile.program.guards import Guard
+from sardonyx._src.compile.program import Buffer, Guard
 from sardonyx._src.compile.program.layout import ROWS
-from sardonyx._src.compile.program.tensor import Buffer
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import symbol
 

@@ -12,7 +12,7 @@ from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
 from sardonyx._src.compile.kernels.conv.weight_gradient import weight_gradient_steps
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 
 def draw(seed: int, *shape: int) -> Array:

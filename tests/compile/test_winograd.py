@@ -16,9 +16,9 @@ from sardonyx._src.compile.kernels.winograd.tiles import TileTransforms
 from sardonyx._src.compile.kernels.winograd.transforms import F2X3, F4X3, WinogradTransform
 from sardonyx._src.compile.kernels.winograd.weight_transform import pack_winograd_weights
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import TensorView
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.tensors import Array
 
 BOTH = TileTransforms(F4X3, F4X3)
 RELU = Epilogue(Apply("max", (RESULT, Number(0.0))))

@@ -15,8 +15,7 @@ from fuzz.rulings import ruling_of
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.errors import SardonyxError
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Model
 
 TOLERANCE = 1e-4  # of rounded values, relative to the largest element; what is wrong is wrong by more
 ULP = 2.0**-23  # of float32, by which inputs are perturbed

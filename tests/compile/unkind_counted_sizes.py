@@ -11,7 +11,7 @@ from compile.random_graphs import I64, RUNS, B, F, RandomValue
 from compile.unkind_fed_sizes import FED_SIZES, ChangeSizes, Nodes
 from compile.unkind_graphs import UnkindGraphBuilder
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Graph, Value
+from sardonyx._src.ir import Graph, Value
 
 MAX_TRIPS = 5
 

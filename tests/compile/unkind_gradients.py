@@ -14,7 +14,7 @@ from compile.unkind_fed_sizes import expand, reshape, resize, slice_axis
 from compile.unkind_graphs import CONTRADICTIONS, UnkindGraphBuilder, UnkindModel, number
 from compile.unkind_joins import add_concat, add_neck, add_skip
 from sardonyx._src.grad.gradient import gradient
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 CHANNELS = (24, 30, 31, 33, 40, 46, 47, 48, 62, 63, 64, 65, 80)  # beside the tiles of a kernel
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from compile.random_graphs import RUNS, RandomGraphBuilder, RandomModel, RandomValue, to_float64
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.build import GraphBuilder
-from sardonyx._src.ir.tensors import Array
 
 SIZES = (1, 1, 2, 2, 3, 4, 4, 5, 7, 8, 8, 9, 12, 13, 16, 16, 17)
 OPSETS = (23, 23, 21, 18, 13)  # older ones, of a seventh of the graphs

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sardonyx._src.compile.codegen.math
-from sardonyx._src.compile.codegen.builder import LLVMType
+from sardonyx._src.compile.codegen import LLVMType
 from sardonyx._src.compile.codegen.math.function import VectorFunction, VectorFunctionDefinitions
 from sardonyx._src.compile.llvm.jit import Library, load
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from sardonyx._src.convert.conversion import convert
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.ir.verify import verify
 from sardonyx._src.schema import newest
 

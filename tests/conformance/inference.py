@@ -13,11 +13,18 @@ from sardonyx._src.infer.walk import infer
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.io.serde import from_proto
 from sardonyx._src.io.serde.types import type_from
+from sardonyx._src.ir import (
+    Graph,
+    Model,
+    Node,
+    OptionalType,
+    SequenceType,
+    SparseTensor,
+    TensorType,
+    Type,
+    Value,
+)
 from sardonyx._src.ir.dims import Dim, Expr, evaluate, symbol
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import SparseTensor
-from sardonyx._src.ir.types import OptionalType, SequenceType, TensorType, Type
 from sardonyx._src.ir.walk import values
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.proto import messages as m

@@ -17,9 +17,8 @@ from cases import assert_fits, type_of
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.io.serde import from_proto
 from sardonyx._src.io.serde.data import datum_from, record_type
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array, SparseTensor, Storage
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, Model, SparseTensor, TensorType
+from sardonyx._src.ir.tensors import Storage
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import decode

@@ -20,9 +20,8 @@ from conformance.test_shared_models import FOLDERS, MODELS, VENDOR, reference
 from models import parse_model as model_of
 from sardonyx._src.errors import UnsupportedOperator
 from sardonyx._src.infer.walk import infer
+from sardonyx._src.ir import Model, TensorType
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import RuntimeValue
 
 SAMPLE = 250  # of about two thousand

@@ -10,7 +10,7 @@ import pytest
 
 import sardonyx as sx
 from sardonyx._src.errors import UnsupportedOperator
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 MODELS = Path(__file__).resolve().parents[3] / "shared" / "models"
 FOLDERS = sorted(p.name for p in MODELS.glob("*") if (p / "model.onnx").exists())

@@ -11,8 +11,7 @@ import numpy as np
 from models import parse_model
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Model
 
 HEADERS = {"f4": "float", "f8": "double", "i8": "int64", "b1": "bool"}
 UNARY = (

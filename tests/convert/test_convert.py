@@ -11,8 +11,7 @@ from sardonyx._src.convert.conversion import convert
 from sardonyx._src.convert.partial_conversion import convert_partially
 from sardonyx._src.errors import ConversionError, InputError
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Model
 from sardonyx._src.ir.verify import verify
 from sardonyx._src.ir.walk import nodes
 

@@ -9,7 +9,7 @@ from models import only, parse_model
 from sardonyx._src.convert.conversion import convert
 from sardonyx._src.errors import ConversionError
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 F32, F16 = np.float32, np.float16
 

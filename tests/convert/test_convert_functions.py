@@ -11,7 +11,7 @@ from sardonyx._src.convert.conversion import convert
 from sardonyx._src.convert.partial_conversion import convert_partially
 from sardonyx._src.errors import ConversionError
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.text import from_text
 

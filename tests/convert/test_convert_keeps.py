@@ -10,10 +10,9 @@ from models import only, parse_model, parse_record
 from sardonyx._src.convert.conversion import convert
 from sardonyx._src.errors import InputError, LimitError
 from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir import Attribute, Graph, Model, Node, Value
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.details import SourceDetails, unknown_fields
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
-from sardonyx._src.ir.model import Model
 from sardonyx._src.proto import messages as m
 
 SQUEEZE = "g (float[1,2] x) => (float[2] y) { y = Squeeze<axes = [0]>(x) }"

@@ -10,7 +10,7 @@ from models import parse_model
 from sardonyx._src.convert.partial_conversion import convert_partially
 from sardonyx._src.errors import ConversionError
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.ir.verify import verify
 
 X = np.array([[3, 4]], np.float32)

@@ -9,8 +9,7 @@ from convert.random_models import Draft, draft_model
 from sardonyx._src.convert.conversion import convert
 from sardonyx._src.errors import ConversionError
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Model
 from sardonyx._src.ir.verify import verify
 
 OPSETS = (1, 6, 8, 10, 12, 17)

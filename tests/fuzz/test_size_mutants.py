@@ -10,7 +10,7 @@ import pytest
 
 from models import parse_record
 from sampling import FACTOR
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 from sardonyx._src.proto.binary import encode
 
 CASES = 250

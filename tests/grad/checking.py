@@ -22,9 +22,8 @@ from grad.differentiable_models import (
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.grad.gradient import gradient
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.model import Model, clone
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, Model, TensorType
+from sardonyx._src.ir.model import clone
 from sardonyx._src.ir.walk import graphs, values
 from sardonyx._src.ops.api import RuntimeValue
 

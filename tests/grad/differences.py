@@ -13,9 +13,8 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.grad.gradient import gradient
 from sardonyx._src.infer.walk import infer
 from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir import Model, TensorType
 from sardonyx._src.ir.build import GraphBuilder
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import RuntimeValue
 
 STEP = 1e-6

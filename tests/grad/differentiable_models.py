@@ -23,12 +23,21 @@ from sardonyx._src.grad.gradient_nodes import expand_gradients
 from sardonyx._src.grad.preparation import update
 from sardonyx._src.infer.walk import infer
 from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir import (
+    Array,
+    Attribute,
+    Model,
+    Node,
+    OptionalType,
+    SequenceType,
+    Tensor,
+    TensorType,
+    Type,
+    Value,
+)
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.build import GraphBuilder
-from sardonyx._src.ir.graph import Attribute, Node, Value
-from sardonyx._src.ir.model import Model, clone
-from sardonyx._src.ir.tensors import Array, Tensor
-from sardonyx._src.ir.types import OptionalType, SequenceType, TensorType, Type
+from sardonyx._src.ir.model import clone
 from sardonyx._src.ir.walk import graphs, nodes, values
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.schema import latest

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sardonyx._src.io.text import from_text
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.ops.api import RuntimeValue
 
 SIZES = {"N": 2, "M": 1, "H": 6}

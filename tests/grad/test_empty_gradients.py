@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.runtime.session.session import Engine
 
 HEADER = '<ir_version: 11, opset_import: ["": 24]>'

@@ -10,7 +10,7 @@ import pytest
 import sardonyx as sx
 from sardonyx._src.cli.main import main
 from sardonyx._src.errors import InvalidModel
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.runtime.session.session import Engine
 
 HEADER = '<ir_version: 10, opset_import: ["": 18, "ai.onnx.preview.training": 1]>'

@@ -7,8 +7,7 @@ import pytest
 
 import sardonyx as sx
 from grad.differences import assert_gradients, weighted_loss
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Model, TensorType
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.ops.api import RuntimeValue
 

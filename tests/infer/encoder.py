@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Array, Model, Value
 from sardonyx._src.ir.build import GraphBuilder
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
 
 POSITIONS = 512
 

@@ -6,9 +6,8 @@ import pytest
 
 import sardonyx as sx
 from infer.encoder import Encoder
+from sardonyx._src.ir import Model, TensorType
 from sardonyx._src.ir.dims import Expr
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ir.walk import values
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from models import parse_model
 from sardonyx._src.infer.incremental import IncrementalInference
+from sardonyx._src.ir import Node, Value
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.graph import Node, Value
 
 
 def test_a_new_node_is_typed_by_its_operator() -> None:

@@ -10,8 +10,7 @@ import sardonyx as sx
 from models import only, parse_function, parse_model, parse_record
 from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.merge import join_types, merge_types
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Model, TensorType
 from sardonyx._src.ir.walk import graphs, values
 from sardonyx._src.proto import messages as m
 

@@ -8,8 +8,8 @@ import sardonyx as sx
 from models import only, parse_function, parse_model, parse_record
 from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.walk import infer_partially
+from sardonyx._src.ir import Model
 from sardonyx._src.ir.build import GraphBuilder
-from sardonyx._src.ir.model import Model
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import encode
 

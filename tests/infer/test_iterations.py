@@ -7,7 +7,7 @@ import pytest
 import sardonyx as sx
 from models import parse_function, parse_model, parse_record
 from sardonyx._src.infer.walk import infer_partially
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.ir.walk import graphs, values
 
 

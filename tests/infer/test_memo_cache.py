@@ -17,8 +17,7 @@ from sardonyx._src.infer.memo_cache import (
     OutputTypes,
     cost_of,
 )
-from sardonyx._src.ir.tensors import Tensor
-from sardonyx._src.ir.types import Type
+from sardonyx._src.ir import Tensor, Type
 
 
 def y(text: str) -> Type | None:

@@ -14,8 +14,7 @@ import sardonyx as sx
 from models import parse_model
 from sardonyx._src.compile.linker import features
 from sardonyx._src.io import file_stamps, mapped_files
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array, Tensor
+from sardonyx._src.ir import Array, Model, Tensor
 from sardonyx._src.runtime.engine import shared_programs
 from sardonyx._src.runtime.saved_programs import cache_entries, disk_cache
 from sardonyx._src.runtime.saved_programs.save import save_compiled

@@ -19,9 +19,7 @@ from models import parse_model
 from sardonyx._src.io import file_stamps
 from sardonyx._src.io.external import ExternalFiles, ExternalStorage, verify_checksums
 from sardonyx._src.io.external.digests import FILE_DIGESTS
-from sardonyx._src.ir.graph import Graph, Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir import Graph, Model, Tensor, Value
 from sardonyx._src.tools.externalise import externalise, internalise
 
 pytestmark = pytest.mark.usefixtures("long_files")

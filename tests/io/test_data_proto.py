@@ -12,8 +12,8 @@ from models import NoFiles
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InvalidModel
 from sardonyx._src.io.serde.data import DataRecord, Datum, datum_from, datum_to
-from sardonyx._src.ir.tensors import RawStorage, SparseTensor, Tensor
-from sardonyx._src.ir.types import MapType, OptionalType, SequenceType, TensorType
+from sardonyx._src.ir import MapType, OptionalType, SequenceType, SparseTensor, Tensor, TensorType
+from sardonyx._src.ir.tensors import RawStorage
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import decode, encode
 

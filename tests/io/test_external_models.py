@@ -14,8 +14,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import ExternalDataError
 from sardonyx._src.io.external import ExternalFiles, ExternalStorage
 from sardonyx._src.io.serde import from_proto, to_proto
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir import Model, Tensor
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import decode
 

@@ -18,7 +18,7 @@ import pytest
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import ExternalDataError
 from sardonyx._src.io.external import ExternalFiles, ExternalStorage, digests
-from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir import Tensor
 
 pytestmark = pytest.mark.usefixtures("long_files")
 

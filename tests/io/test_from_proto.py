@@ -10,10 +10,8 @@ from models import load_record, only, parse_function, parse_model, parse_record
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InvalidModel
 from sardonyx._src.io.serde import to_proto
+from sardonyx._src.ir import Model, SparseTensor, TensorType
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import SparseTensor
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ir.verify import verify
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import decode, encode

@@ -13,7 +13,8 @@ import sardonyx as sx
 from models import parse_record
 from sardonyx._src.errors import DecodeError, InvalidModel, LimitError
 from sardonyx._src.io.loading.load import ModelSource
-from sardonyx._src.ir.tensors import RawStorage, Tensor
+from sardonyx._src.ir import Tensor
+from sardonyx._src.ir.tensors import RawStorage
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import encode
 from sardonyx._src.proto.wire import Limits

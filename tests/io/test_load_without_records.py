@@ -11,7 +11,7 @@ from models import load_record, parse_record
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.io.loading.load import load
 from sardonyx._src.io.serde import to_proto
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.ir.verify import verify
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import decode, encode

@@ -8,9 +8,8 @@ import pytest
 
 import sardonyx as sx
 from models import parse_record
+from sardonyx._src.ir import Attribute, Model
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Attribute
-from sardonyx._src.ir.model import Model
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import decode, encode
 

@@ -11,7 +11,8 @@ import pytest
 import sardonyx as sx
 from models import parse_model
 from sardonyx._src.io.memory_release import release_file_pages, release_pages
-from sardonyx._src.ir.tensors import Array, ArrayStorage, Tensor
+from sardonyx._src.ir import Array, Tensor
+from sardonyx._src.ir.tensors import ArrayStorage
 
 COUNT = 1 << 20  # elements
 

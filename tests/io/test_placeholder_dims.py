@@ -10,9 +10,8 @@ import sardonyx as sx
 from models import parse_record
 from sardonyx._src.io.loading.load import load
 from sardonyx._src.io.serde import to_proto
+from sardonyx._src.ir import Model, SequenceType, TensorType
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.types import SequenceType, TensorType
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import decode, encode
 

@@ -18,9 +18,8 @@ from sardonyx._src.io import file_stamps
 from sardonyx._src.io.mapped_files import MappedFile
 from sardonyx._src.io.saving import file_writer
 from sardonyx._src.io.saving.staging import StagedFile
-from sardonyx._src.ir.graph import Graph, Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import RawStorage, Tensor
+from sardonyx._src.ir import Graph, Model, Tensor, Value
+from sardonyx._src.ir.tensors import RawStorage
 
 pytestmark = pytest.mark.usefixtures("long_files")
 

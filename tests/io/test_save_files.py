@@ -19,10 +19,9 @@ from sardonyx._src.errors import ExternalDataError
 from sardonyx._src.io.external import ExternalFiles, ExternalStorage, Policy
 from sardonyx._src.io.saving.save import save
 from sardonyx._src.io.serde import from_proto
+from sardonyx._src.ir import Attribute, Graph, Model, Node, SparseTensor, Tensor, Value
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import FieldStorage, RawStorage, SparseTensor, Tensor
+from sardonyx._src.ir.tensors import FieldStorage, RawStorage
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import decode
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.io.saving.layout import ExternalDataLayout, pack_tensor
-from sardonyx._src.ir.tensors import FieldStorage, RawStorage, Tensor
+from sardonyx._src.ir import Tensor
+from sardonyx._src.ir.tensors import FieldStorage, RawStorage
 
 
 def raw(size: int) -> Tensor:

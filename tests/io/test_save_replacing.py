@@ -22,9 +22,8 @@ from sardonyx._src.io.external import ExternalFiles, folders
 from sardonyx._src.io.external.folders import Folder
 from sardonyx._src.io.saving.save import save
 from sardonyx._src.io.serde import from_proto
-from sardonyx._src.ir.graph import Graph, Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Storage, Tensor
+from sardonyx._src.ir import Graph, Model, Tensor, Value
+from sardonyx._src.ir.tensors import Storage
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import decode
 
@@ -148,9 +147,9 @@ import os, signal, sys
 import numpy as np
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.io.saving.save import save
-from sardonyx._src.ir.graph import Graph, Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir import Graph, Value
+from sardonyx._src.ir import Model
+from sardonyx._src.ir import Tensor
 
 class Killing:
     def array(self, dtype, shape):

@@ -19,9 +19,8 @@ from sardonyx._src.io.external import ExternalFiles
 from sardonyx._src.io.saving.file_writer import write_all
 from sardonyx._src.io.saving.save import Format, save
 from sardonyx._src.io.serde import from_proto
-from sardonyx._src.ir.graph import Graph, Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import RawStorage, Tensor
+from sardonyx._src.ir import Graph, Model, Tensor, Value
+from sardonyx._src.ir.tensors import RawStorage
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import decode, encode
 from sardonyx._src.proto.json import from_json

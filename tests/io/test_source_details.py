@@ -13,8 +13,8 @@ from sardonyx._src.cli.main import main
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import JsonError
 from sardonyx._src.io.serde import to_proto
+from sardonyx._src.ir import TensorType
 from sardonyx._src.ir.model import clone
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import decode, encode
 from sardonyx._src.tools.rename import Renaming, rename

@@ -15,9 +15,7 @@ import sardonyx as sx
 from sardonyx._src.io.external import folders
 from sardonyx._src.io.saving import folder_lock
 from sardonyx._src.io.saving.staging import Staging
-from sardonyx._src.ir.graph import Graph, Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir import Graph, Model, Tensor, Value
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no flock")
 
@@ -26,9 +24,9 @@ import os, signal, sys
 import numpy as np
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.io.saving.save import save
-from sardonyx._src.ir.graph import Graph, Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir import Graph, Value
+from sardonyx._src.ir import Model
+from sardonyx._src.ir import Tensor
 
 class Killing:
     def array(self, dtype, shape):

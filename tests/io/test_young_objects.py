@@ -15,7 +15,7 @@ PROGRAM = """
 import gc, sys
 from sardonyx import load
 from sardonyx._src.io import young_objects
-from sardonyx._src.ir.graph import Graph
+from sardonyx._src.ir import Graph
 
 def count(generation=None):
     return sum(type(item) is Graph for item in gc.get_objects(generation))

@@ -8,8 +8,9 @@ import pytest
 import sardonyx as sx
 from models import parse_model
 from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir import Model
 from sardonyx._src.ir.inline import inline
-from sardonyx._src.ir.model import Model, clone
+from sardonyx._src.ir.model import clone
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.verify import verify
 

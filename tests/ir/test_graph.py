@@ -9,11 +9,10 @@ import pytest
 
 from models import only, parse_model
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Attribute, Graph, Node, Tensor, Value
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.build import GraphBuilder
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
 from sardonyx._src.ir.large_graphs import append_node, dismantle
-from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.verify import verify
 from sardonyx._src.ir.walk import captures, location, nodes, values
 

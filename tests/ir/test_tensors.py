@@ -7,7 +7,7 @@ import pytest
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InvalidModel, LimitError
-from sardonyx._src.ir.tensors import SparseTensor, Tensor
+from sardonyx._src.ir import SparseTensor, Tensor
 
 
 def ints(*values: object) -> Tensor:

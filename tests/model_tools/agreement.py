@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.ir.verify import verify
 from sardonyx._src.measure.random_feeds import random_feeds
 from sardonyx._src.ops.api import RuntimeValue

@@ -11,9 +11,8 @@ import sardonyx as sx
 from model_tools.agreement import load_shared_model
 from models import parse_model, parse_record
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Model, Tensor
 from sardonyx._src.ir.devices import DeviceConfiguration
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.proto import messages as m
 from sardonyx._src.tools.diff import diff
 from sardonyx._src.tools.diff.weights import CHUNK_ELEMENTS, distance

@@ -10,7 +10,7 @@ import pytest
 import sardonyx as sx
 from model_tools.agreement import assert_same_results, load_shared_model, reference_feeds, results
 from sardonyx._src.io.external import ExternalStorage
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.tools.externalise import externalise, internalise
 
 

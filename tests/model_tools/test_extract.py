@@ -8,9 +8,8 @@ import pytest
 import sardonyx as sx
 from model_tools.agreement import assert_same_results, load_shared_model, reference_feeds, results
 from models import parse_model, parse_record
+from sardonyx._src.ir import Model, Node
 from sardonyx._src.ir.devices import DeviceConfiguration, NodeDeviceConfiguration, ShardingSpec
-from sardonyx._src.ir.graph import Node
-from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.verify import verify
 from sardonyx._src.proto import messages as m
 from sardonyx._src.tools.extract import extract

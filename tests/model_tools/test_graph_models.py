@@ -6,7 +6,7 @@ import numpy as np
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.ir.graph import Graph
+from sardonyx._src.ir import Graph
 from sardonyx._src.ir.walk import roots
 from sardonyx._src.tools.extract import extract
 from sardonyx._src.tools.graph_models import every_graph, graph_model

@@ -16,7 +16,7 @@ from model_tools.agreement import (
     results,
 )
 from models import parse_model
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.tools.inline import inline, is_unregistered
 
 NESTED = """g (float[2] x) => (float[2] y, float[2] z) {{ y = my.outer(x)  z = my.inner(y) }}

@@ -13,7 +13,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.tools.inline import inline
 
 OPERATOR_DEFAULT = 0.01  # of LeakyRelu's alpha

@@ -14,8 +14,8 @@ from model_tools.agreement import (
     results,
 )
 from models import parse_model, parse_record
+from sardonyx._src.ir import Model
 from sardonyx._src.ir.devices import DeviceConfiguration, NodeDeviceConfiguration
-from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.verify import verify
 from sardonyx._src.proto import messages as m
 from sardonyx._src.tools.extract import extract

@@ -10,9 +10,7 @@ import pytest
 import sardonyx as sx
 from model_tools.agreement import feeds_of, load_shared_model, reference_feeds
 from models import parse_model
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, Model, TensorType
 from sardonyx._src.ir.verify import verify
 from sardonyx._src.tools.set_dims import set_dims
 

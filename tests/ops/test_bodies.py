@@ -9,8 +9,7 @@ from cases import Case, inference_of, model_of
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InferenceError
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType, Type
+from sardonyx._src.ir import Array, TensorType, Type
 from sardonyx._src.ops.bind import default_of, schema_of
 from sardonyx._src.ops.function_bodies import body_of
 from sardonyx._src.ops.inference import Inference

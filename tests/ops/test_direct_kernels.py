@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Node, Value
 from sardonyx._src.ops.direct_kernels import DirectKernel, bind_direct_kernel
 from sardonyx._src.ops.ml import zip_map
 

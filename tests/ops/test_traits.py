@@ -15,8 +15,7 @@ from sardonyx._src.check.records.element_type_attributes import allowed_types
 from sardonyx._src.compile.prepare.legacy_opsets import broadcasts_are_equivalent
 from sardonyx._src.compile.prepare.precision_classes import PropagationClasses, is_exact_in_half
 from sardonyx._src.infer.incremental import IncrementalInference
-from sardonyx._src.ir.graph import Node
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model, Node
 from sardonyx._src.ops import registry
 from sardonyx._src.ops.api import OPERATORS, Operator
 from sardonyx._src.ops.registry import find, signature

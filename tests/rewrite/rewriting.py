@@ -6,10 +6,8 @@ from collections.abc import Sequence
 
 from models import parse_model
 from sardonyx._src.io.text import to_text
+from sardonyx._src.ir import Attribute, Graph, Model, Tensor, Value
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Attribute, Graph, Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.verify import verify
 from sardonyx._src.rewrite.optimize import optimize_with_report
 

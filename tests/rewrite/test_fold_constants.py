@@ -8,9 +8,8 @@ import pytest
 from models import parse_model
 from rewrite.rewriting import apply_passes, assert_becomes, assert_unchanged
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Tensor, TensorType
 from sardonyx._src.ir.model import TrainingInfo
-from sardonyx._src.ir.tensors import Tensor
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.rewrite.optimize import optimize
 
 PASS = "fold-constants"

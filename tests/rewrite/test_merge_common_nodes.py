@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rewrite.rewriting import assert_becomes, assert_unchanged
+from sardonyx._src.ir import Attribute
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Attribute
 from sardonyx._src.rewrite.support.equivalence import attribute_key
 
 NODES = "merge-common-nodes"

@@ -10,7 +10,7 @@ import sardonyx as sx
 from conformance.official import OfficialCase, assert_case_passes, official_cases
 from conformance.test_shared_models import FOLDERS, MODELS, reference
 from sardonyx._src.errors import UnsupportedOperator
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.rewrite.optimize import optimize
 from sardonyx._src.rewrite.proof.compare import difference
 

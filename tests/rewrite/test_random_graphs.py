@@ -11,8 +11,7 @@ import pytest
 import sardonyx as sx
 from sampling import seed_range
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model, Value
 from sardonyx._src.rewrite.optimize import optimize_with_report
 
 GRAPHS = 30  # a test

@@ -11,8 +11,8 @@ import sardonyx as sx
 from models import parse_model
 from rewrite.rewriting import assert_becomes, edits
 from sardonyx._src.errors import InputError
+from sardonyx._src.ir import Node, Value
 from sardonyx._src.ir.devices import NodeDeviceConfiguration, ShardingSpec
-from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.verify import verify
 from sardonyx._src.rewrite.engine import driver
 from sardonyx._src.rewrite.engine.driver import Budget

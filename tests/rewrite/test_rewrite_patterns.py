@@ -9,7 +9,7 @@ import pytest
 
 from models import only, parse_model
 from sardonyx._src.io.text import to_text
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.ir.verify import verify
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.engine.match import Match, matches

@@ -7,7 +7,8 @@ import pytest
 
 from models import parse_model
 from sardonyx._src.errors import OptimizationError
-from sardonyx._src.ir.model import Model, clone
+from sardonyx._src.ir import Model
+from sardonyx._src.ir.model import clone
 from sardonyx._src.rewrite.proof.compare import difference
 from sardonyx._src.rewrite.proof.feeds import generate_feeds
 from sardonyx._src.rewrite.proof.prove import prove

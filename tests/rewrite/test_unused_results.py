@@ -14,9 +14,7 @@ from ops.test_coverage import cases
 from rewrite.test_every_case import form_of
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir import Model, Node, Tensor, Value
 from sardonyx._src.ops.registry import find
 from sardonyx._src.rewrite.optimize import optimize
 

@@ -12,8 +12,8 @@ import pytest
 import sardonyx as sx
 from operator_cases import cases_by_version, changed_model, feeds_of
 from sardonyx._src.io.serde import to_proto
+from sardonyx._src.ir import Attribute
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Attribute
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.ops.attribute_domains import INT64_MAX, IntegerDomain, attribute_domains
 from sardonyx._src.ops.traits import EnumValues

@@ -20,12 +20,12 @@ import sardonyx as sx
 from models import parse_model
 from sardonyx._src.compile.linker import features
 from sardonyx._src.compile.llvm.cache import WARNED_OF
+from sardonyx._src.compile.program import EXACT, Precision
 from sardonyx._src.compile.program.executable import Executable
-from sardonyx._src.compile.program.precision import EXACT, Precision
 from sardonyx._src.io import file_stamps, mapped_files
 from sardonyx._src.io.external import contents
 from sardonyx._src.io.memory_release import mapped_file_of
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.runtime.engine import engine, shared_programs
 from sardonyx._src.runtime.engine.engine import NativeEngine, compile_releasing_weights
 from sardonyx._src.runtime.identity import model_stamps, verified_files

@@ -19,7 +19,7 @@ from sardonyx._src.compile.linker import features
 from sardonyx._src.compile.llvm.cache import WARNED_OF
 from sardonyx._src.errors import CompilerWarning
 from sardonyx._src.io import file_stamps
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.runtime.engine import shared_programs
 from sardonyx._src.runtime.identity import model_stamps
 from sardonyx._src.runtime.saved_programs import cache_entries, disk_cache, specialized_entries

@@ -15,10 +15,8 @@ from models import parse_model, parse_record
 from sardonyx._src.compile.layouts.assignment import LayoutAssignment
 from sardonyx._src.compile.llvm import loaded_kernels
 from sardonyx._src.compile.lower import lowering, registry
-from sardonyx._src.compile.partition import partition
-from sardonyx._src.compile.partition.region import Region
-from sardonyx._src.compile.partition.scope import Scope
-from sardonyx._src.ir.graph import Node
+from sardonyx._src.compile.partition import Region, Scope, partition
+from sardonyx._src.ir import Node
 from sardonyx._src.rewrite.engine import driver
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.engine.pattern import Pattern

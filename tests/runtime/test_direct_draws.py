@@ -8,7 +8,7 @@ import pytest
 import sardonyx as sx
 from models import parse_model
 from sardonyx._src.errors import OutputError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 RNG = np.random.default_rng(1)
 CHANCES = RNG.random((3, 4)).astype(np.float32)

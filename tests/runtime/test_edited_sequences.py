@@ -9,7 +9,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.ops.persistent_sequence import PersistentSequence
 from sardonyx._src.ops.sequence import sequence_insert

@@ -10,9 +10,8 @@ import pytest
 import sardonyx as sx
 from operator_cases import Key, cases_by_version, changed_model, feeds_of
 from sardonyx._src.io.serde import to_proto
+from sardonyx._src.ir import Array, Attribute
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Attribute
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.runtime.session.session import Engine
 
 EPSILONS = (-1.0, 0.0, math.inf, -math.inf, math.nan)

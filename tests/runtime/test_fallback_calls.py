@@ -11,9 +11,8 @@ import sardonyx as sx
 from models import parse_model
 from sardonyx._src.compile.program import size_functions
 from sardonyx._src.errors import EvaluationError, InputError
+from sardonyx._src.ir import Array, Model
 from sardonyx._src.ir.dims import Known
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
 
 ML = '"ai.onnx.ml": 1'
 CLASSIFIER = """g (float[N,2] x) => (string[N] label, seq(map(string, float)) maps) {
@@ -154,7 +153,7 @@ def test_kernels_run_without_returning_to_python_in_between() -> None:
     }"""
     from sardonyx._src.compile.llvm.jit import host_target
     from sardonyx._src.compile.pipeline import compile_model
-    from sardonyx._src.compile.program.step import Step
+    from sardonyx._src.compile.program import Step
 
     text = text.replace("sums) {", "sums) <int64[1] axes = {1}> {", 1)
     actions = compile_model(model_of(text), host_target(), verify=True).program.actions

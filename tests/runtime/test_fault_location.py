@@ -15,8 +15,7 @@ from sardonyx._src.compile.kernels.elementwise.operator_call import operation_ru
 from sardonyx._src.compile.kernels.elementwise.operators import SCALAR_OPERATORS
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.interp.run_control import Cancellation, RunControl
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Model
 from sardonyx._src.runtime.engine.engine import NativeEngine
 from sardonyx._src.runtime.specialization.program import SpecializedProgram
 from sardonyx._src.runtime.verification.fault_location import find_fault

@@ -10,10 +10,9 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import Step
+from sardonyx._src.ir import Array, Model
 from sardonyx._src.ir.build import attribute
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.runtime.engine.engine import NativeEngine
 from sardonyx._src.runtime.fast_path.bound_calls import FallbackCall, FusedCall
 from sardonyx._src.runtime.session.session import Session

@@ -10,7 +10,7 @@ import pytest
 import sardonyx as sx
 from models import parse_model
 from sardonyx._src.interp.run_memory import RunMemory
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.ops.persistent_sequence import PersistentSequence
 from sardonyx._src.runtime.declarations.declared_dims import DeclaredDims
 from sardonyx._src.runtime.declarations.shape_policy import ShapePolicy

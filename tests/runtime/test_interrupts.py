@@ -14,7 +14,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 SOON = 0.5  # seconds: several signal intervals on a busy machine
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals work differently")

@@ -8,9 +8,8 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
+from sardonyx._src.ir import Array, Attribute
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Attribute
-from sardonyx._src.ir.tensors import Array
 from sardonyx.errors import EvaluationError
 
 F = np.float32

@@ -16,7 +16,7 @@ import sardonyx as sx
 from cases import Case, model_of
 from operator_cases import Key, cases_by_version, error_of, feeds_of
 from sardonyx._src.io.serde import to_proto
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.runtime.session.session import Engine
 from sardonyx._src.schema import OpSchema
 

@@ -11,7 +11,7 @@ import pytest
 from models import parse_model
 from sardonyx._src.errors import EvaluationError, LimitError
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 from sardonyx._src.runtime.engine.engine import NativeEngine
 from sardonyx._src.runtime.fallbacks.native_subgraphs import (

@@ -14,9 +14,8 @@ from sardonyx._src.infer.scope import InferenceScope, Walk
 from sardonyx._src.infer.state import CallResult
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.interp.program import InterpreterProgram
+from sardonyx._src.ir import Function, Model, Node
 from sardonyx._src.ir.call_counts import count_calls, count_inlined_nodes
-from sardonyx._src.ir.graph import Node
-from sardonyx._src.ir.model import Function, Model
 from sardonyx._src.ops.api import RunLimits
 
 X = np.ones(2, np.float32)

@@ -27,9 +27,9 @@ from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.lazy_constants import LazyConstant
 from sardonyx._src.compile.program.size_functions import sized_values
 from sardonyx._src.io import file_stamps
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Expr, Known
 from sardonyx._src.ir.dims.atoms import DimCall
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.runtime.engine import shared_programs
 from sardonyx._src.runtime.saved_programs import disk_cache
 from sardonyx._src.runtime.saved_programs.disk_cache import CachedEngine

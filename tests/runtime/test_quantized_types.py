@@ -14,7 +14,7 @@ from operator_cases import cases_by_version, feeds_of
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.io.serde import to_proto
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.element_types import find_type_mismatch
 from sardonyx._src.runtime.session.session import Engine
 from sardonyx._src.schema import OpSchema

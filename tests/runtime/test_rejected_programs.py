@@ -12,7 +12,7 @@ import pytest
 import sardonyx as sx
 from models import parse_model, parse_record
 from sardonyx._src.compile.layouts.concat_elision import ConcatElision
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 RNG = np.random.default_rng(5)
 COUNT = count(2)  # of the models, so that no session has compiled one before

@@ -18,9 +18,8 @@ from cases import Case
 from conformance.inference import with_variables
 from operator_cases import Key, cases_by_version, changed_model, error_of, feeds_of
 from sardonyx._src.io.serde import to_proto
+from sardonyx._src.ir import Attribute, TensorType
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Attribute
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.session.session import Engine
 from sardonyx._src.schema import OpSchema, domains, exact, operators, versions

@@ -11,7 +11,7 @@ import pytest
 import sardonyx as sx
 from models import parse_record
 from sardonyx._src.errors import InputError, OutputError
-from sardonyx._src.ir.tensors import Array, Tensor
+from sardonyx._src.ir import Array, Tensor
 from sardonyx._src.runtime.session.session import ENGINES, Engine
 
 F = np.float32

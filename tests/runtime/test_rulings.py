@@ -7,7 +7,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_record
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 from sardonyx._src.runtime.session.session import Engine
 
 ENGINES: tuple[Engine, ...] = ("reference", "native")

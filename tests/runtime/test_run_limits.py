@@ -19,7 +19,7 @@ import sardonyx as sx
 from models import parse_model, parse_record
 from sardonyx._src.cli.main import main
 from sardonyx._src.interp.run_memory import RunMemory
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.proto import messages as m
 from sardonyx._src.runtime.engine import engine as engine_module
 from sardonyx._src.runtime.runs import native_program

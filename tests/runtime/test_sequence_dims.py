@@ -7,8 +7,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.runtime.session.session import Engine
 
 SUMS = """g (seq(float[N,2]) s) => (seq(float[N,2]) y) {

@@ -19,7 +19,7 @@ from sardonyx._src.errors import (
     ShapeWarning,
     UnsupportedOperator,
 )
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 
 F = np.float32
 IDENTITY = "g (float[N,2] x) => (float[N,2] y) { y = Identity(x) }"

@@ -16,7 +16,7 @@ import sardonyx as sx
 from models import parse_model
 from sardonyx._src.cli.main import main
 from sardonyx._src.io import file_stamps
-from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir import Tensor
 from sardonyx._src.runtime.session.session import Engine
 
 pytestmark = pytest.mark.usefixtures("long_files")

@@ -17,7 +17,7 @@ from models import parse_model, parse_record
 from sardonyx._src.cli.main import main
 from sardonyx._src.compile.linker import features
 from sardonyx._src.errors import InputError, OutputError, SardonyxError, ShapeWarning
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.declarations.shape_policy import MAX_OBSERVED, ShapePolicy
 from sardonyx._src.runtime.saved_programs.disk_cache import CachedEngine

@@ -15,8 +15,7 @@ import sardonyx as sx
 from models import parse_model
 from sardonyx._src.compile.program.assumptions import BranchTaken, RankObserved, format_assumptions
 from sardonyx._src.io import file_stamps
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Model
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.engine.engine import NativeEngine
 from sardonyx._src.runtime.specialization.programs import SpecializedPrograms

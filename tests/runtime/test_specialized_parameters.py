@@ -13,7 +13,7 @@ from models import parse_model
 from sardonyx._src.compile.program.assumptions import ElementsObserved, RankObserved, format_assumptions
 from sardonyx._src.errors import DecodeError
 from sardonyx._src.io import file_stamps
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.runtime.engine.engine import NativeEngine
 from sardonyx._src.runtime.engine.shared_programs import SHARED_PROGRAMS
 from sardonyx._src.runtime.saved_programs import disk_cache

@@ -16,7 +16,7 @@ import pytest
 import sardonyx as sx
 from models import parse_model
 from sardonyx._src.errors import InputError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.serve.models import executor
 from sardonyx._src.serve.models.model_config import ModelConfig, parse_config
 from sardonyx._src.serve.models.served_model import ServedModel

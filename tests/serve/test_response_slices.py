@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import DTypeLike
 
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.serve.grpc.service import encode_response
 from sardonyx._src.serve.protocol.failures import FailureKind, RequestFailure
 from sardonyx._src.serve.protocol.held_bytes import HeldBytes

@@ -13,7 +13,7 @@ import pytest
 
 from sardonyx._src.errors import CancelledError, EvaluationError, InputError, LimitError
 from sardonyx._src.interp.run_control import CancellationToken
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.serve.models.scheduler.batch_run import RunFunction
 from sardonyx._src.serve.models.scheduler.options import SchedulerOptions, SequenceOptions
 from sardonyx._src.serve.models.scheduler.scheduler import Scheduler

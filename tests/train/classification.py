@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import sardonyx as sx
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx.train import Adam, prepare
 
 CLASSES, FEATURES = 3, 4

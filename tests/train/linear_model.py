@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 import sardonyx as sx
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.runtime.session.session import Engine
 from sardonyx.train import MSE, Optimizer, prepare
 

@@ -7,7 +7,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx.train import SGD, add_adapters, merge_adapters, prepare
 
 DRAW = np.random.default_rng(9)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.train.fit.data_files import read_columns
 from sardonyx.train import fit
 from train.classification import classifier, task

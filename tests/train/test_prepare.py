@@ -7,7 +7,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.walk import nodes
 from sardonyx.train import MSE, SGD, Adam, LossScale, Momentum, ParameterGroup, prepare
 from train.linear_model import T, W, X, gradients, linear_model

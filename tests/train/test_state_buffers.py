@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir import Tensor
 from sardonyx._src.runtime.session.session import Engine
 
 ENGINES = pytest.mark.parametrize("engine", ["reference", "native"])

@@ -9,7 +9,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.train.losses.table import LOSSES
 from sardonyx.train import CTC, MAE, MSE, NLL, SGD, BCEWithLogits, CrossEntropy, Huber, Loss, prepare
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.runtime.session.session import Engine
 from sardonyx._src.train.optimizers.table import OPTIMIZERS
 from sardonyx.train import (

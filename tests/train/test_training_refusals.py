@@ -7,7 +7,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx.train import FitResult, fit, prepare
 
 X = np.random.default_rng(0).normal(size=(10, 2)).astype(np.float32)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.session.session import Engine
 from train.training_texts import DESCENT, MOMENTUM, PAIR, REGRESSION, SWAP, start_text, training_text

@@ -18,9 +18,8 @@ from fuzz.engines import check_accesses, compare_engines
 from fuzz.seeds import Subject, operator_subjects
 from fuzz.verdicts import Verdict
 from fuzz.workers import Judge
+from sardonyx._src.ir import Attribute, Model
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Attribute
-from sardonyx._src.ir.model import Model
 from sardonyx._src.ops.bind import schema_of
 
 EXTREMES = (

@@ -13,7 +13,7 @@ from fuzz.workers import Judge
 from mutations import mutated_bytes
 from sardonyx._src.check import check
 from sardonyx._src.errors import SardonyxError
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 
 TEXT_SHARE = 0.1  # of the mutants, in ONNX text, and as many in JSON
 

@@ -15,8 +15,7 @@ from compile.guarded_programs import run_guarded
 from fuzz.rulings import ruling_of
 from fuzz.verdicts import DEFECT, DIFFERENCE, UNTYPED, Verdict, describe, fault, place_of, untyped
 from sardonyx._src.errors import CompilationError, SardonyxError
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Model
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.ops.registry import find

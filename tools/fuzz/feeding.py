@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from sardonyx._src.errors import SardonyxError
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.types import OptionalType, SequenceType, TensorType, Type
+from sardonyx._src.ir import Model, OptionalType, SequenceType, TensorType, Type
 from sardonyx._src.measure.random_feeds import random_feeds
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.results.result_types import matches_type

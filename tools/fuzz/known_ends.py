@@ -11,7 +11,7 @@ import sardonyx as sx
 from fuzz.engines import run_model
 from fuzz.verdicts import Verdict
 from fuzz.workers import Judge, judge_cases
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 DEPTH = 50_000  # nodes of a tree that is one branch
 RUNNERS = ("onnxruntime", "native", "reference")

@@ -14,10 +14,8 @@ from fuzz.workers import judge_cases
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Model, clone
-from sardonyx._src.ir.tensors import Array, Tensor
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, Graph, Model, Node, Tensor, TensorType, Value
+from sardonyx._src.ir.model import clone
 
 Judge = Callable[[Runs], Verdict]
 Shrink = Callable[[Runs], Iterator[Runs]]

@@ -6,8 +6,8 @@ import numpy as np
 
 import sardonyx as sx
 from compile.unkind_agreement import Runs
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.model import clone
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.walk import values
 
 COMPARISON = """

@@ -8,10 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from sardonyx._src.errors import LimitError
+from sardonyx._src.ir import Array, Graph, Model, Node, Value
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Model, clone
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.model import clone
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.ops.api import RuntimeValue
 

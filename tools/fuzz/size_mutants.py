@@ -17,12 +17,9 @@ from fuzz.engines import check_accesses, compare_engines
 from fuzz.seeds import Subject
 from fuzz.verdicts import Verdict
 from fuzz.workers import Judge
+from sardonyx._src.ir import Array, Attribute, Model, Node, Tensor, TensorType, Value
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.dims import Known, symbol
-from sardonyx._src.ir.graph import Attribute, Node, Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array, Tensor
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import RuntimeValue
 
 CONSTANT, NUMBER = 0.3, 0.2  # shares of inputs, and of dims

@@ -9,7 +9,7 @@ import numpy as np
 
 from compile.contracts.contract import Axes, Contract
 from compile.contracts.trial import Trial
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.attention.attention import attention_steps
 from sardonyx._src.compile.kernels.attention.rotary_embedding import rotary_embedding_step
 from sardonyx._src.compile.kernels.attention.scores import (
@@ -18,8 +18,8 @@ from sardonyx._src.compile.kernels.attention.scores import (
     SCALED_SCORES,
     SOFTCAPPED_SCORES,
 )
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.compile.program import Step
+from sardonyx._src.ir import Array
 
 CLOSE = (
     2e-5  # scores are sums of tens of rounded products, and their error is a relative error of the weights

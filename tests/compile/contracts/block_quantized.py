@@ -10,15 +10,15 @@ import numpy as np
 from compile.contracts.contract import Axes, Contract, around, vector_edges
 from compile.contracts.references import add_epilogue
 from compile.contracts.trial import Gap, Trial
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.block_quantized.blocks import BlockQuantizedMatrix, pack_blocks
 from sardonyx._src.compile.kernels.block_quantized.int8_rows import quantize_rows_step, quantized_row_bytes
 from sardonyx._src.compile.kernels.block_quantized.matmul import block_quantized_matmul_step
 from sardonyx._src.compile.kernels.gemm.int8_dot import has_vnni
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import Step
 from sardonyx._src.compile.program.tensor import dense_temporary
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 MAX_CODE = 127  # of a row; the largest element of each block, so that its scale is 1
 

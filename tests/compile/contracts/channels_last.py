@@ -9,10 +9,10 @@ import numpy as np
 from compile.contracts.contract import Axes, Contract, vector_edges
 from compile.contracts.references import add_epilogue
 from compile.contracts.trial import Gap, Trial
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.channels_last.lrn import LrnParameters, lrn_step
 from sardonyx._src.compile.kernels.channels_last.normalization import channels_last_norm_step
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import Step
 
 EPSILON = 1e-3
 CLOSE = 5e-5

@@ -15,7 +15,7 @@ from compile.contracts.references import (
     output_size,
 )
 from compile.contracts.trial import Gap, Trial
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.conv.bf16_convolution import bf16_convolution_step, pack_bf16_weights
 from sardonyx._src.compile.kernels.conv.computed_weights import pack_computed_weights
 from sardonyx._src.compile.kernels.conv.convolution import convolution_step
@@ -28,9 +28,9 @@ from sardonyx._src.compile.kernels.gemm.bf16 import BF16_PER_WORD, has_bf16_prod
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
 from sardonyx._src.compile.kernels.gemm.packed_int8 import make_padded_temporary, view_as_int8x4
 from sardonyx._src.compile.kernels.gemm.packing import make_constant
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import Step
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 WINDOWS = (
     ConvWindow(),

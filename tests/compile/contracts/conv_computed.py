@@ -12,7 +12,7 @@ from compile.contracts.references import (
     transposed_convolve,
 )
 from compile.contracts.trial import Gap, Trial
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.conv.computed_weights import pack_computed_weights
 from sardonyx._src.compile.kernels.conv.convolution import convolution_step
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
@@ -22,7 +22,7 @@ from sardonyx._src.compile.kernels.conv.transposed import (
     transposed_convolution_steps,
 )
 from sardonyx._src.compile.kernels.conv.weight_gradient import weight_gradient_steps
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import Step
 
 
 def weight_gradient(

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from compile.contracts.contract import Axes, Contract
 from compile.contracts.references import convolve, output_size
 from compile.contracts.trial import Gap, Trial
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.codegen.expressions import Apply, Number
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
 from sardonyx._src.compile.kernels.conv.pixel_lanes import pixel_lanes_step
 from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import Step
 
 WINDOWS = (
     SlidingWindow((3, 3), pads=(1, 1, 1, 1)),

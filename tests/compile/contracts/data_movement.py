@@ -10,7 +10,7 @@ import numpy as np
 
 from compile.contracts.contract import Axes, Contract, row_lengths
 from compile.contracts.trial import Gap, Trial
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.data_movement.arange import arange_step
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.kernels.data_movement.fill import fill_step, tile_step
@@ -18,7 +18,7 @@ from sardonyx._src.compile.kernels.data_movement.identity_matrix import identity
 from sardonyx._src.compile.kernels.data_movement.pad import PadMode, pad_steps
 from sardonyx._src.compile.kernels.data_movement.triangle import triangle_step
 from sardonyx._src.compile.kernels.data_movement.write_sizes import write_sizes_step
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import Step
 from sardonyx._src.compile.program.tensor import transpose_matrix
 
 TYPES = ("uint8", "int16", "float32", "int64", "complex128")

@@ -10,7 +10,7 @@ import numpy as np
 from compile.contracts.contract import Axes, Contract, row_lengths, vector_edges
 from compile.contracts.data_movement import INDICES, TYPES
 from compile.contracts.trial import Gap, Trial
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.data_movement.cache_insert import cache_insert_step
 from sardonyx._src.compile.kernels.data_movement.gather import (
     gather_elements_step,
@@ -23,7 +23,7 @@ from sardonyx._src.compile.kernels.data_movement.max_unpool import max_unpool_st
 from sardonyx._src.compile.kernels.data_movement.one_hot import one_hot_steps
 from sardonyx._src.compile.kernels.data_movement.reverse_sequence import reverse_sequence_step
 from sardonyx._src.compile.kernels.data_movement.scatter_reduction import NATIVE_SCATTER_REDUCTIONS
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import Step
 from sardonyx._src.compile.program.tensor import dense_temporary
 from sardonyx._src.dtypes import DataType
 

@@ -15,8 +15,8 @@ from compile.contracts.references import (
     tap_pixels,
 )
 from compile.contracts.trial import Gap, Trial
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.codegen.expressions import Apply, Number
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow, pack_conv_weights
 from sardonyx._src.compile.kernels.depthwise.depthwise import depthwise_step, pack_depthwise_weights
@@ -28,8 +28,8 @@ from sardonyx._src.compile.kernels.depthwise.pointwise_depthwise import pointwis
 from sardonyx._src.compile.kernels.depthwise.weight_gradient import depthwise_weight_gradient_step
 from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.compile.program import Step
+from sardonyx._src.ir import Array
 
 WINDOWS = (
     SlidingWindow((3, 3), pads=(1, 1, 1, 1)),

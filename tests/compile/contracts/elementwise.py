@@ -9,11 +9,11 @@ import numpy as np
 
 from compile.contracts.contract import Axes, Contract, row_lengths
 from compile.contracts.trial import Gap, Trial
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.codegen.expressions import Apply, Cast, Local, Scalar
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_step
 from sardonyx._src.compile.kernels.elementwise.nonzero_check import nonzero_check_step
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import Step
 from sardonyx._src.dtypes import DataType
 
 A, B = Local("i0"), Local("i1")

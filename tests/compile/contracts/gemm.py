@@ -11,7 +11,7 @@ import numpy as np
 from compile.contracts.contract import Axes, Contract, around, vector_edges
 from compile.contracts.references import EPILOGUES, EpilogueKind, add_epilogue
 from compile.contracts.trial import Gap, Trial
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.gemm.double_gemm import Addend, double_gemm_steps
 from sardonyx._src.compile.kernels.gemm.double_matmul import DoubleProduct, double_matmul_step
 from sardonyx._src.compile.kernels.gemm.few_columns import FewColumns, few_columns_step, is_few_columns
@@ -22,7 +22,7 @@ from sardonyx._src.compile.kernels.gemm.packing import make_constant, make_lazy_
 from sardonyx._src.compile.kernels.gemm.panels import Panels, choose_panel_tile, pack_constant, pack_tensor
 from sardonyx._src.compile.kernels.gemm.transposed_left import exchanged_product, with_dense_rows
 from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import Step
 from sardonyx._src.compile.program.tensor import transpose_matrix
 
 ROWS = around(10)  # the tallest tile

@@ -10,16 +10,16 @@ import numpy as np
 
 from compile.contracts.contract import Axes, Contract, around, vector_edges
 from compile.contracts.trial import Trial
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.gemm.grouped_matmul import grouped_matmul_step
 from sardonyx._src.compile.kernels.gemm.packing import make_constant, make_lazy_panels
 from sardonyx._src.compile.kernels.gemm.panels import Panels, choose_panel_tile, pack_tensor
 from sardonyx._src.compile.kernels.selection.group_rows import SPARE_STARTS, group_rows_step
 from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView, dense_temporary
+from sardonyx._src.compile.program import Step, TensorView
+from sardonyx._src.compile.program.tensor import dense_temporary
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 K_BLOCK = 16  # terms that are summed by themselves, in place of 512
 

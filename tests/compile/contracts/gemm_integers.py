@@ -10,8 +10,8 @@ from compile.contracts.contract import Axes, Contract, around, vector_edges
 from compile.contracts.gemm import ROWS
 from compile.contracts.references import EPILOGUES, EpilogueKind, add_epilogue
 from compile.contracts.trial import Trial
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.codegen.expressions import Apply, Cast, Local, Number
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.epilogue import OperandLayout
 from sardonyx._src.compile.kernels.gemm.bf16 import has_bf16_products, pack_bf16_constant
 from sardonyx._src.compile.kernels.gemm.bf16_matmul import (
@@ -35,10 +35,9 @@ from sardonyx._src.compile.kernels.gemm.packed_int8 import (
     view_as_int8x4,
 )
 from sardonyx._src.compile.kernels.gemm.packing import make_constant, pack_bias
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Step, TensorView
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 
 def padded_words(trial: Trial, a: Array) -> TensorView:

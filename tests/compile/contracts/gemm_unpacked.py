@@ -9,15 +9,14 @@ import numpy as np
 from compile.contracts.contract import Axes, Contract, around, vector_edges
 from compile.contracts.references import EPILOGUES, EpilogueKind, add_epilogue
 from compile.contracts.trial import Gap, Trial
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.unpacked_products import MatrixProduct, unpacked_product
 from sardonyx._src.compile.kernels.gemm.vector_matrix import is_vector_product
 from sardonyx._src.compile.kernels.loops.axes import exchange_dims
 from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.compile.program import Step, TensorView
+from sardonyx._src.ir import Array
 
 COLUMNS, TERMS = GemmTuning.vector_columns, GemmTuning.k_block
 

@@ -8,14 +8,14 @@ import numpy as np
 
 from compile.contracts.contract import Axes, Contract, vector_edges
 from compile.contracts.trial import Gap, Trial
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.attention.linear_attention import (
     LinearAttentionOperands,
     linear_attention_step,
 )
 from sardonyx._src.compile.kernels.tuning.tuning import AttentionTuning
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.compile.program import Step
+from sardonyx._src.ir import Array
 
 CLOSE = 2e-5  # sums of tens of rounded products, and a state that decays
 ITEMS, HEADS, SCALE = 2, 3, 0.25

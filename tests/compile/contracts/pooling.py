@@ -9,7 +9,7 @@ import numpy as np
 from compile.contracts.contract import Axes, Contract, around, vector_edges
 from compile.contracts.references import add_epilogue, output_size, tap_pixels
 from compile.contracts.trial import Gap, Trial
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.kernels.pooling.fold_columns import fold_columns_step
 from sardonyx._src.compile.kernels.pooling.global_pooling import GlobalPoolKind
@@ -17,8 +17,8 @@ from sardonyx._src.compile.kernels.pooling.max_pool_gradient import max_pool_gra
 from sardonyx._src.compile.kernels.pooling.pixel_blocks import global_pooling_steps
 from sardonyx._src.compile.kernels.pooling.plane_pooling import PlaneWindow, plane_pooling_step
 from sardonyx._src.compile.kernels.pooling.pooling import PoolingAlgorithm, pooling_step
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.compile.program import Step
+from sardonyx._src.ir import Array
 
 PIXELS = range(1, 30)  # of a line: tiles have up to 14
 WINDOWS = (

@@ -9,7 +9,7 @@ import numpy as np
 
 from compile.contracts.contract import Axes, Contract, around
 from compile.contracts.trial import Trial
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.recurrent.divided_recurrence import divided_recurrence_steps
 from sardonyx._src.compile.kernels.recurrent.operands import RecurrentOperands
 from sardonyx._src.compile.kernels.recurrent.packed_weights import (
@@ -20,10 +20,10 @@ from sardonyx._src.compile.kernels.recurrent.packed_weights import (
 from sardonyx._src.compile.kernels.recurrent.projection import projection_step
 from sardonyx._src.compile.kernels.recurrent.recurrence import recurrence_step
 from sardonyx._src.compile.kernels.recurrent.variant import GATE_COUNTS, PHASES, CellKind, RecurrenceVariant
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import Step
 from sardonyx._src.compile.program.tensor import dense_temporary
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.nn.recurrent_activations import choose_activations
 
 CLOSE = 1e-5  # of some dozen float32 operations a step

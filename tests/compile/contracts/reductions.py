@@ -10,7 +10,7 @@ import numpy as np
 
 from compile.contracts.contract import Axes, Contract, around, row_lengths
 from compile.contracts.trial import Gap, Trial
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.reductions.arg_reducer import ArgReduction
 from sardonyx._src.compile.kernels.reductions.cumulative import CumulativeVariant, cumulative_step
 from sardonyx._src.compile.kernels.reductions.determinant import determinant_step
@@ -18,8 +18,8 @@ from sardonyx._src.compile.kernels.reductions.min_max import min_max_steps
 from sardonyx._src.compile.kernels.reductions.reduce import arg_reduce_step, reduce_step
 from sardonyx._src.compile.kernels.reductions.reducers import ReduceOp
 from sardonyx._src.compile.kernels.reductions.top_k import top_k_step
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.compile.program import Step
+from sardonyx._src.ir import Array
 
 CLOSE = 1e-5
 REDUCTIONS: dict[str, Callable[..., Array]] = {

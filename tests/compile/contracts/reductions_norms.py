@@ -10,8 +10,8 @@ import numpy as np
 from compile.contracts.contract import Axes, Contract, row_lengths
 from compile.contracts.references import EPILOGUES, EpilogueKind, add_epilogue
 from compile.contracts.trial import Gap, Trial
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.codegen.expressions import Apply, Local
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.reductions.group_norm import group_norm_step
 from sardonyx._src.compile.kernels.reductions.layer_norm import NormParams, layer_norm_step
 from sardonyx._src.compile.kernels.reductions.lp_norm import lp_norm_step
@@ -23,8 +23,8 @@ from sardonyx._src.compile.kernels.reductions.row_program import (
     row_program_steps,
 )
 from sardonyx._src.compile.kernels.reductions.softmax import softmax_step
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.compile.program import Step
+from sardonyx._src.ir import Array
 
 EPSILON = 1e-5
 CLOSE = 1e-5

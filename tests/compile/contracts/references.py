@@ -12,9 +12,9 @@ from sardonyx._src.compile.codegen.expressions import Apply, Local, Number, Scal
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
 from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import TensorView
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Known
-from sardonyx._src.ir.tensors import Array
 
 Pair: TypeAlias = tuple[int, int]
 Window: TypeAlias = ConvWindow | SlidingWindow

@@ -11,7 +11,7 @@ import numpy as np
 from compile.contracts.contract import Axes, Contract, vector_edges
 from compile.contracts.references import add_epilogue
 from compile.contracts.trial import Gap, Trial
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.resize.dynamic_taps import (
     DYNAMIC_COORDINATES,
     NEAREST_MODES,
@@ -22,7 +22,7 @@ from sardonyx._src.compile.kernels.resize.dynamic_taps import (
 from sardonyx._src.compile.kernels.resize.resample_axis import ResampleTable, resample_axis_step
 from sardonyx._src.compile.kernels.resize.resize import resize_step
 from sardonyx._src.compile.kernels.resize.upsample import upsample_step
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import Step
 from sardonyx._src.compile.program.tensor import dense_temporary
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ops.image.resize.resample import ResampleMode, resample

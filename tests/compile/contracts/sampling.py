@@ -8,12 +8,12 @@ import numpy as np
 
 from compile.contracts.contract import Axes, Contract, vector_edges
 from compile.contracts.trial import Gap, Trial
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.sampling.deform_columns import DeformableWindow, deform_columns_step
 from sardonyx._src.compile.kernels.sampling.grid_sample import GridSampling, grid_sample_step
 from sardonyx._src.compile.kernels.sampling.roi_align import RoiAlignment, roi_align_step
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.compile.program import Step
+from sardonyx._src.ir import Array
 
 CLOSE = 2e-5
 SIZES = ((1, 1), (1, 4), (5, 3), (4, 7))

@@ -9,7 +9,7 @@ import numpy as np
 
 from compile.contracts.contract import Axes, Contract, row_lengths
 from compile.contracts.trial import Trial
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.data_movement.slice_bounds import slice_bounds_step
 from sardonyx._src.compile.kernels.selection.distinct_rows import DistinctRows, distinct_rows_step
 from sardonyx._src.compile.kernels.selection.key_search import KeyTable, key_search_step
@@ -22,10 +22,10 @@ from sardonyx._src.compile.kernels.selection.non_max_suppression import (
 )
 from sardonyx._src.compile.kernels.selection.non_zero import non_zero_step
 from sardonyx._src.compile.kernels.selection.order_codes import order_codes_step
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView, dense_temporary
+from sardonyx._src.compile.program import Step, TensorView
+from sardonyx._src.compile.program.tensor import dense_temporary
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 
 def non_zero(trial: Trial, shape: tuple[int, ...], n: int, dtype: str) -> Sequence[Step]:

@@ -10,13 +10,13 @@ import numpy as np
 from compile.contracts.contract import Axes, Contract
 from compile.contracts.trial import Trial
 from compile.random_trees import RandomTrees, TreeShape, random_rows, tree_model
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.trees.ensemble import Ensemble, tables_of, tree_step
 from sardonyx._src.compile.layouts.constants import ConstantPool
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import Step
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.ml.tree_attributes import attributes_in, forest_of
 
 MAX_ROWS = 75

@@ -24,12 +24,11 @@ from compile.guarded import (
     kernel_function,
     run_checked,
 )
-from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
+from sardonyx._src.compile.codegen import Target
+from sardonyx._src.compile.program import Buffer, Step, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Known, symbol
-from sardonyx._src.ir.tensors import Array
 
 Memories = dict[Buffer, GuardedMemory]
 # Elements between the rows of a tensor.  None: none, and all dims but the last are symbols, equal ones the same.

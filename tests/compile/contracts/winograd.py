@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from compile.contracts.contract import Axes, Contract
 from compile.contracts.references import add_epilogue, convolve, output_size
 from compile.contracts.trial import Gap, Trial
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
 from sardonyx._src.compile.kernels.winograd.convolution import TileGrouping, winograd_steps
 from sardonyx._src.compile.kernels.winograd.tiles import TileTransforms
 from sardonyx._src.compile.kernels.winograd.transforms import F2X3, F4X3
 from sardonyx._src.compile.kernels.winograd.weight_transform import pack_winograd_weights
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import Step
 
 CLOSE = 1e-5  # some tens of roundings, which the output transform amplifies
 

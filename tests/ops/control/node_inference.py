@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import TensorType, Type
 from sardonyx._src.ir.dims import Dim, Expr, symbol
-from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ops.bind import plain
 from sardonyx._src.ops.inference import Infer, Inference, Known
 from sardonyx._src.ops.registry import find

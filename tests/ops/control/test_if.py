@@ -8,9 +8,8 @@ from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError
 from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir import Graph, Node, OptionalType, SequenceType, TensorType, Type, Value
 from sardonyx._src.ir.build import GraphBuilder
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.types import OptionalType, SequenceType, TensorType, Type
 from sardonyx._src.ops.inference import Known
 
 YES, NO = np.array(True), np.array([False])

@@ -8,12 +8,9 @@ from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError, LimitError
 from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir import Array, Graph, Model, Node, OptionalType, SequenceType, TensorType, Type
 from sardonyx._src.ir.build import GraphBuilder
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.graph import Graph, Node
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import OptionalType, SequenceType, TensorType, Type
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.ops.inference import Known
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.image import box_suppression
 from sardonyx._src.ops.image.box_suppression import Boxes, find_excluding_pairs, suppress_overlaps
 

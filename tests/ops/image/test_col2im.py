@@ -21,8 +21,8 @@ from ops.tensor.operator_facets import (
     vec,
 )
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import TensorType
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.schema import exact
 

@@ -18,9 +18,8 @@ from ops.tensor.operator_facets import (
     make_inference,
     strs,
 )
+from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.inference import Inference
 
 H, W = symbol("H"), symbol("W")

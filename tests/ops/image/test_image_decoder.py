@@ -13,9 +13,8 @@ from ops.tensor.operator_facets import assert_contradiction, assert_refused, inf
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import LimitError
 from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import RunLimits
 
 

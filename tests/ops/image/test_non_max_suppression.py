@@ -15,8 +15,7 @@ from ops.tensor.operator_facets import (
     make_inference,
 )
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ops.api import RuntimeValue
 
 OP = "NonMaxSuppression"

@@ -20,8 +20,8 @@ from ops.tensor.operator_facets import (
     strs,
     vec,
 )
+from sardonyx._src.ir import TensorType
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.ops.image.sampling import cubic_weight
 from sardonyx._src.ops.inference import Inference

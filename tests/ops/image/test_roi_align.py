@@ -22,9 +22,8 @@ from ops.tensor.operator_facets import (
     ints,
     make_inference,
 )
+from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.ops.image import roi_align
 from sardonyx._src.ops.inference import Inference

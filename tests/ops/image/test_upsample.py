@@ -14,8 +14,8 @@ from ops.tensor.operator_facets import (
     make_inference,
     strs,
 )
+from sardonyx._src.ir import TensorType
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.types import TensorType
 
 H, W = symbol("H"), symbol("W")
 IMAGE = f32([[[[1, 2], [3, 4]]]])

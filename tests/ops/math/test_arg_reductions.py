@@ -17,7 +17,7 @@ from ops.tensor.operator_facets import (
     samples,
 )
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 
 X = f32([[2, 1, 2], [3, 10, 3]])
 VERSIONS = (1, 11, 12, 13)

@@ -5,7 +5,7 @@ import pytest
 from cases import Case, assert_case
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.math.clip import infer
 

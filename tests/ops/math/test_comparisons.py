@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from cases import Case, assert_case
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 F, I32, I64, U64 = np.float32, np.int32, np.int64, np.uint64
 BF = ml_dtypes.bfloat16

@@ -21,7 +21,7 @@ from ops.tensor.operator_facets import (
     samples,
     vec,
 )
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 from sardonyx._src.ops.inference import Inference, Known
 
 X = f32([[1, 2, 3], [4, 5, 6]])

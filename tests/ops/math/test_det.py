@@ -14,7 +14,7 @@ from ops.tensor.operator_facets import (
     infer_shape,
     make_inference,
 )
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 
 X = f32([[1, 2], [3, 4]])
 STACK = np.stack([X, X[::-1], 2 * X, np.zeros((2, 2), np.float32)])

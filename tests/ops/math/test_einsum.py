@@ -20,10 +20,9 @@ from ops.tensor.operator_facets import (
     make_inference,
     samples,
 )
+from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ir.build import GraphBuilder
 from sardonyx._src.ir.dims import dim_max
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.runtime.session.session import Engine
 
 A = f32([[1, 2], [3, 4]])

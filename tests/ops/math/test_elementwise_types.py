@@ -8,7 +8,7 @@ import pytest
 from cases import Case, assert_inference_fits, model_of
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.registry import operators
 from sardonyx._src.schema import OpSchema, lookup

@@ -15,8 +15,7 @@ from ops.tensor.operator_facets import (
     make_inference,
     samples,
 )
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, TensorType
 
 A = f32([[1, 2], [3, 4]])
 B = f32([[5, 6, 7], [8, 9, 10]])

@@ -8,7 +8,7 @@ from models import parse_model
 from sardonyx._src.convert.conversion import convert
 from sardonyx._src.errors import EvaluationError, InferenceError
 from sardonyx._src.infer.walk import infer
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 from sardonyx._src.schema import latest
 from versions import convert_closely, op_types
 

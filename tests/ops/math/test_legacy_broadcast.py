@@ -4,8 +4,8 @@ import pytest
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InferenceError
+from sardonyx._src.ir import Shape, TensorType
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.types import Shape, TensorType
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.math.legacy_broadcast import broadcastable_shape, infer_legacy_broadcast
 

@@ -14,8 +14,7 @@ from ops.tensor.operator_facets import (
     make_inference,
     samples,
 )
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ops.api import RuntimeValue
 
 A = f32([[1, 2], [3, 4]])

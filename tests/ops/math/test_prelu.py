@@ -5,8 +5,8 @@ import pytest
 from cases import Case, assert_case
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError
+from sardonyx._src.ir import TensorType
 from sardonyx._src.ir.dims import Dim, symbol
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.math.prelu import infer
 

@@ -27,11 +27,9 @@ from ops.tensor.operator_facets import (
     vec,
 )
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Array, Attribute, TensorType
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.dims import Expr, dim_max, dim_min, dim_product, evaluate
-from sardonyx._src.ir.graph import Attribute
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.inference import Inference, Known
 from sardonyx._src.ops.math.reduced_shapes import make_value_facet
 from sardonyx._src.ops.math.reductions import mean

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import TensorType
 from sardonyx._src.ir.dims import Dim, Expr, dim_max, dim_min, evaluate, symbol
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.inference import Inference, Known
 from sardonyx._src.ops.math.ratios import Ratio
 from sardonyx._src.ops.registry import find

@@ -21,9 +21,8 @@ from ops.tensor.operator_facets import (
     vec,
 )
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.math.top_k import select_top
 
 X = f32([[3, 1, 4, 1], [5, 9, 2, 6]])

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from cases import Case, assert_case
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 YES_NO = np.array([True, False])
 DTYPES: list[type[np.generic]] = [np.uint8, np.uint16, np.uint32, np.uint64, np.int8, np.int16, np.int32, np.int64, np.float16,

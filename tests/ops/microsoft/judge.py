@@ -17,9 +17,7 @@ from cases import Case, assert_elements_equal, model_of
 from sardonyx._src.convert.conversion import convert
 from sardonyx._src.infer.walk import infer
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array, Tensor
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, Model, Tensor, TensorType
 from sardonyx._src.ir.walk import nodes
 
 onnxruntime = pytest.importorskip("onnxruntime")

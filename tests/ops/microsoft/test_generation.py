@@ -9,7 +9,7 @@ import pytest
 import sardonyx as sx
 from models import parse_model
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.runtime.session.session import Engine
 
 onnxruntime = pytest.importorskip("onnxruntime")

@@ -12,9 +12,7 @@ import sardonyx as sx
 from models import parse_model
 from sardonyx._src.convert.vendor_operators import vendor_operators
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array, Tensor
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, Model, Tensor, TensorType
 from sardonyx._src.ir.walk import nodes, roots
 from sardonyx._src.tools.inline import inline
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ops.microsoft.judge import VendorCase, assert_agrees, assert_native_agrees, run
-from sardonyx._src.ir.tensors import SparseTensor, Tensor
+from sardonyx._src.ir import SparseTensor, Tensor
 from sardonyx._src.ops.microsoft.kernels import murmur_hash_32, sparse_kernel
 
 RNG = np.random.default_rng(10)

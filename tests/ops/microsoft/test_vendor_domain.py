@@ -8,7 +8,7 @@ from models import parse_model, parse_record
 from sardonyx._src.cli.main import main
 from sardonyx._src.infer.walk import infer
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.tools.inline import inline
 

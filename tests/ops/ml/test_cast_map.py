@@ -5,9 +5,8 @@ from cases import Case, assert_case
 from ops.control.node_inference import infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError
+from sardonyx._src.ir import Array, MapType, TensorType
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import MapType, TensorType
 from sardonyx._src.ops.api import RuntimeValue
 
 F, ML = np.float32, "ai.onnx.ml"

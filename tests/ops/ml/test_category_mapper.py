@@ -5,8 +5,7 @@ from cases import Case, assert_case
 from ops.control.node_inference import infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, TensorType
 
 ML = "ai.onnx.ml"
 PAIRS = {"cats_strings": ["a", "b"], "cats_int64s": [5, 6]}

@@ -8,8 +8,7 @@ from cases import Case, assert_case
 from ops.control.node_inference import infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import MapType, TensorType
+from sardonyx._src.ir import Array, MapType, TensorType
 from sardonyx._src.ops.api import RuntimeValue
 
 F, D, ML = np.float32, np.float64, "ai.onnx.ml"

@@ -4,9 +4,8 @@ import pytest
 from cases import Case, assert_case
 from ops.control.node_inference import floats, infer_node
 from sardonyx._src.errors import EvaluationError, InferenceError
+from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
 
 F, ML = np.float32, "ai.onnx.ml"
 

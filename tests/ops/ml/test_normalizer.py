@@ -3,7 +3,7 @@ import pytest
 
 from cases import Case, assert_case
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 F, ML = np.float32, "ai.onnx.ml"
 

@@ -4,7 +4,7 @@ import pytest
 from cases import Case, assert_case
 from ops.control.node_inference import floats, infer_node
 from sardonyx._src.errors import EvaluationError, InferenceError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 F, ML = np.float32, "ai.onnx.ml"
 

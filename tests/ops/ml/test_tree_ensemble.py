@@ -5,8 +5,7 @@ from cases import Case, assert_case
 from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, TensorType
 
 F, D, H, ML = np.float32, np.float64, np.float16, "ai.onnx.ml"
 LEQ, LT, GTE, GT, EQ, NEQ, MEMBER = (np.array([m], np.uint8) for m in range(7))

@@ -6,7 +6,7 @@ from ops.control.node_inference import floats, infer_node
 from ops.ml.trees import Node, Vote, nodes, stump, votes
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 
 F, ML = np.float32, "ai.onnx.ml"
 X = np.array([[-1], [1]], F)

@@ -5,7 +5,7 @@ from cases import Case, assert_case
 from ops.control.node_inference import floats, infer_node
 from ops.ml.trees import Node, Vote, nodes, stump, votes
 from sardonyx._src.errors import EvaluationError, InferenceError, LimitError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 F, ML = np.float32, "ai.onnx.ml"
 X = np.array([[-1], [1]], F)

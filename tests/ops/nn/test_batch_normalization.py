@@ -15,7 +15,7 @@ from ops.tensor.operator_facets import (
     make_inference,
 )
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 
 # Two channels; of the batch the means are 2 and 5, the variances 1 and 4.
 X = f32([[[1, 3], [3, 7]], [[3, 1], [7, 3]]])

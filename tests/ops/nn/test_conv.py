@@ -17,8 +17,8 @@ from ops.tensor.operator_facets import (
     infer_shape,
     make_inference,
 )
+from sardonyx._src.ir import TensorType
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.nn import convolution
 

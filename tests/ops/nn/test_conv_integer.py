@@ -7,9 +7,8 @@ from cases import Case, assert_case
 from ops.nn.window_loops import Setting, convolve, settings
 from ops.tensor.operator_facets import N, assert_contradiction, assert_refused, infer_types, make_inference
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
 
 H = symbol("H")
 

@@ -16,8 +16,8 @@ from ops.tensor.operator_facets import (
     infer_shape,
     make_inference,
 )
+from sardonyx._src.ir import TensorType
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.types import TensorType
 
 H = symbol("H")
 LINE = f32([[[10, 20, 40, 80]]])

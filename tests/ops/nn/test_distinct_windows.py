@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.ops.nn.pooling import pooling_windows, reduce_windows
 from sardonyx._src.ops.nn.windows import WindowGeometry, count_taps, iterate_taps, pad_input

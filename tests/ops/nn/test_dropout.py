@@ -7,8 +7,7 @@ from cases import Case, assert_case, model_of
 from ops.tensor.operator_facets import FLOAT, N, assert_refused, f32, floats, infer_types, make_inference
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, TensorType
 
 X = f32([1, -2, np.inf])
 YES, NO = np.array(True), np.array(False)

@@ -13,7 +13,7 @@ from ops.tensor.operator_facets import (
     infer_shape,
     make_inference,
 )
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 
 X = f32([[[[1, -2], [3, 6]], [[0, 0], [-4, 0]]]])
 EMPTY = np.zeros((1, 2, 0), np.float32)

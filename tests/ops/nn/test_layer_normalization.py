@@ -16,7 +16,7 @@ from ops.tensor.operator_facets import (
     make_inference,
 )
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 
 X = f32([[1, 3], [3, 7]])  # rows: means 2 and 5, deviations 1 and 2; both rows: mean 3.5, variance 19/4
 UNIT = f32([[-1, 1], [-1, 1]])

@@ -21,8 +21,8 @@ from ops.tensor.operator_facets import (
     make_inference,
 )
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import TensorType
 from sardonyx._src.ir.dims import dim_min, symbol
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.inference import Inference
 
 H = symbol("H")

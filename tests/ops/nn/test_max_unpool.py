@@ -19,8 +19,8 @@ from ops.tensor.operator_facets import (
     make_inference,
     vec,
 )
+from sardonyx._src.ir import TensorType
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.inference import Inference
 
 H = symbol("H")

@@ -11,9 +11,8 @@ from ops.tensor.operator_facets import (
     make_inference,
 )
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import RuntimeValue
 
 H = symbol("H")

@@ -7,7 +7,7 @@ import pytest
 
 from models import only, parse_model
 from sardonyx._src.convert.conversion import convert
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from versions import convert_closely, op_types
 
 RANDOM = np.random.default_rng(11)

@@ -16,7 +16,7 @@ from ops.tensor.operator_facets import (
     make_inference,
 )
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 from sardonyx._src.ops.nn.rms_normalization import eval_23
 
 X = f32([[1, 7], [-6, 2]])  # rows: root mean squares 5 and sqrt(20); both rows: sqrt(90/4)

@@ -10,8 +10,8 @@ from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError, LimitError
 from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir import TensorType, Type
 from sardonyx._src.ir.build import GraphBuilder
-from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 
 F = np.float32

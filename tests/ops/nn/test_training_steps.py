@@ -8,7 +8,7 @@ import pytest
 from models import only, parse_model
 from sardonyx._src.convert.conversion import convert
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from versions import convert_closely, convert_exactly, op_types
 
 X = np.random.default_rng(5).normal(size=(4, 3, 2)).astype(np.float32)

@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 from hypothesis import strategies as st
 
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 
 @dataclass(frozen=True)

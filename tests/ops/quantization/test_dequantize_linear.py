@@ -6,8 +6,7 @@ from cases import Case, assert_case
 from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, TensorType
 
 F, H, B = np.float32, np.float16, ml_dtypes.bfloat16
 U8, I8 = np.uint8, np.int8

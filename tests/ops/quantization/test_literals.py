@@ -4,7 +4,7 @@ import pytest
 
 from cases import Case, assert_case
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 F, D = np.float32, np.float64
 

@@ -7,9 +7,8 @@ from cases import Case, assert_case
 from ops.control.node_inference import infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
 
 U8, I8, I32 = np.uint8, np.int8, np.int32
 A = np.array([[1, 2, 3], [4, 5, 6]], U8)

@@ -8,9 +8,8 @@ from cases import Case, assert_case
 from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
 
 F, H, U8, I8 = np.float32, np.float16, np.uint8, np.int8
 E4M3 = ml_dtypes.float8_e4m3fn

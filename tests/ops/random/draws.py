@@ -8,7 +8,7 @@ import numpy as np
 
 from cases import Case, assert_case, model_of
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 
 def draw(

@@ -15,7 +15,7 @@ from ops.tensor.operator_facets import (
     make_inference,
 )
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 
 SURE = f32([[0, 1, 1], [1, 0, 0]])
 ANY = {

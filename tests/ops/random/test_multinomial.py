@@ -15,7 +15,7 @@ from ops.tensor.operator_facets import (
     make_inference,
 )
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 
 LOW = -np.inf
 SURE = f32([[LOW, 5, LOW], [0, LOW, LOW], [LOW, LOW, -700]])

@@ -17,8 +17,7 @@ from ops.tensor.operator_facets import (
     make_inference,
 )
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, TensorType
 
 FLOATS = [(1, np.float32), (10, np.float16), (11, np.float64)]
 BFLOAT16 = (16, ml_dtypes.bfloat16)

@@ -10,7 +10,7 @@ import pytest
 
 import sardonyx as sx
 from cases import Case, model_of
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.runtime.session.session import Engine
 
 P = np.array([[0.1, 0.5, 0.9], [0.3, 0.7, 0.5]], np.float32)

@@ -5,7 +5,7 @@ from cases import Case, assert_case
 from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError
-from sardonyx._src.ir.types import OptionalType, SequenceType, TensorType, Type
+from sardonyx._src.ir import OptionalType, SequenceType, TensorType, Type
 
 X = np.array([1, 2], np.float32)
 FLOATS = TensorType(DataType.FLOAT, (2,))

@@ -6,8 +6,8 @@ from cases import Case, assert_case
 from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError
+from sardonyx._src.ir import SequenceType, TensorType
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.types import SequenceType, TensorType
 
 F = np.float32
 X = np.array([[1, 2, 3], [4, 5, 6]], F)

@@ -21,8 +21,7 @@ from ops.tensor.operator_facets import (
     make_inference,
     vec,
 )
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ops.inference import Known
 
 REAL = f32([1, 2, 3, 4]).reshape(1, 4, 1)

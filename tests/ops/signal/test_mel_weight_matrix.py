@@ -18,8 +18,7 @@ from ops.tensor.operator_facets import (
     vec,
 )
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, TensorType
 
 OP = "MelWeightMatrix"
 # 500 Hz are 607.4 mel; quarters of that are 101.0, 216.5 and 348.7 Hz: bins 0, 0, 1 and 3 of 9 per 1000 Hz.

@@ -16,7 +16,7 @@ from ops.tensor.operator_facets import (
     ints,
     make_inference,
 )
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 
 X = f32([1, 2, 3, 4, 5, 6]).reshape(1, 6, 1)
 # Frames 1 2 3 4 and 3 4 5 6.

@@ -17,7 +17,7 @@ from ops.tensor.operator_facets import (
     vec,
 )
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 
 HANN = [0, 0.5, 1, 0.5]
 HAMMING = [4 / 46, 25 / 46, 1, 25 / 46]

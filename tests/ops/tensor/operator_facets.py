@@ -11,9 +11,8 @@ import pytest
 from cases import Case, assert_case
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError, LimitError
+from sardonyx._src.ir import Array, Shape, TensorType, Type
 from sardonyx._src.ir.dims import Dim, symbol
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import Shape, TensorType, Type
 from sardonyx._src.ops.bind import plain
 from sardonyx._src.ops.inference import Inference, Known
 from sardonyx._src.ops.registry import find

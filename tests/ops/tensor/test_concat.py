@@ -19,7 +19,7 @@ from ops.tensor.operator_facets import (
     samples,
     vec,
 )
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 
 A, B = f32([[1, 2]]), f32([[3, 4]])
 

@@ -17,10 +17,8 @@ from ops.tensor.operator_facets import (
     strs,
 )
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Attribute, SparseTensor, Tensor, TensorType
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Attribute
-from sardonyx._src.ir.tensors import SparseTensor, Tensor
-from sardonyx._src.ir.types import TensorType
 
 VERSIONS = (1, 9, 11, 12, 13, 19, 21, 23, 24, 25)
 

@@ -19,7 +19,7 @@ from ops.tensor.operator_facets import (
     vec,
 )
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 from sardonyx._src.schema import exact
 
 VERSIONS = (9, 20, 21, 23, 24, 25)

@@ -12,7 +12,7 @@ from ops.tensor.operator_facets import (
     make_inference,
     samples,
 )
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 
 X = np.arange(12, dtype=np.float32).reshape(1, 1, 3, 4)
 

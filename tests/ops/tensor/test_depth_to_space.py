@@ -13,7 +13,7 @@ from ops.tensor.operator_facets import (
     make_inference,
     samples,
 )
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 
 # Eight channels of one pixel: two channels are left.
 X = np.arange(8, dtype=np.float32).reshape(1, 8, 1, 1)

@@ -21,7 +21,7 @@ from ops.tensor.operator_facets import (
     strs,
     vec,
 )
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 
 COLUMN = f32([[1], [2]])
 

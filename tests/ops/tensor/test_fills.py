@@ -17,7 +17,7 @@ from ops.tensor.operator_facets import (
     vec,
 )
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 
 X = np.zeros((2, 1), np.float32)
 

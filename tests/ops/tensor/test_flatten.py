@@ -17,7 +17,7 @@ from ops.tensor.operator_facets import (
     samples,
     vec,
 )
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 
 VERSIONS = (1, 9, 11, 13, 21, 23, 24, 25)
 X = np.arange(6, dtype=np.float32).reshape(1, 2, 3)

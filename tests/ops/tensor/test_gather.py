@@ -22,7 +22,7 @@ from ops.tensor.operator_facets import (
     vec,
 )
 from sardonyx._src.errors import InferenceError
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 
 TALL = f32([[1, 2], [3, 4], [5, 6]])
 

@@ -14,7 +14,7 @@ from ops.tensor.operator_facets import (
     samples,
     vec,
 )
-from sardonyx._src.ir.types import OptionalType, SequenceType, TensorType
+from sardonyx._src.ir import OptionalType, SequenceType, TensorType
 from sardonyx._src.ops.api import RuntimeValue
 
 TABLE: dict[str, RuntimeValue] = {"a": i64(1)}

@@ -17,7 +17,7 @@ from ops.tensor.operator_facets import (
     strs,
     vec,
 )
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 
 CASES = [
     *(Case("NonZero", v, [f32([[1, 0], [1, 1]])], [i64([[0, 1, 1], [0, 0, 1]])]) for v in (9, 13)),

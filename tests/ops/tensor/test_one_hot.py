@@ -19,7 +19,7 @@ from ops.tensor.operator_facets import (
     strs,
     vec,
 )
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 
 OFF_ON = f32([2, 5])
 THREE = i64(3)

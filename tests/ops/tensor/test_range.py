@@ -23,8 +23,8 @@ from ops.tensor.operator_facets import (
     vec,
 )
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import TensorType
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.inference import Known
 
 BF16, F16 = ml_dtypes.bfloat16, np.float16

@@ -20,8 +20,8 @@ from ops.tensor.operator_facets import (
     samples,
     vec,
 )
+from sardonyx._src.ir import Shape, TensorType
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.types import Shape, TensorType
 
 ROW = np.arange(6, dtype=np.float32)
 TABLE = f32([[0, 1, 2], [3, 4, 5]])

@@ -13,7 +13,7 @@ from ops.tensor.operator_facets import (
     make_inference,
     samples,
 )
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 
 X = np.zeros((2, 3, 4), np.float32)
 VERSIONS = (1, 13, 15, 19, 21, 23, 24, 25)

@@ -12,7 +12,7 @@ from ops.tensor.operator_facets import (
     make_inference,
     samples,
 )
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 
 VERSIONS = (1, 13, 19, 21, 23, 24, 25)
 

@@ -22,8 +22,8 @@ from ops.tensor.operator_facets import (
     strs,
     vec,
 )
+from sardonyx._src.ir import TensorType
 from sardonyx._src.ir.dims import Dim, evaluate, symbol
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.tensor.slicing import clamp_slice, sliced_dim
 
 X = f32([[1, 2, 3, 4], [5, 6, 7, 8]])

@@ -15,7 +15,7 @@ from ops.tensor.operator_facets import (
     make_inference,
     samples,
 )
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 
 # Two channels of 2 by 2 pixels: eight channels of one pixel.
 X = f32([[[[0, 1], [2, 3]], [[4, 5], [6, 7]]]])

@@ -18,8 +18,8 @@ from ops.tensor.operator_facets import (
     samples,
     vec,
 )
+from sardonyx._src.ir import TensorType
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.types import TensorType
 
 X = f32([[1, 2, 3, 4], [5, 6, 7, 8]])
 TOP, BOTTOM = f32([[1, 2, 3, 4]]), f32([[5, 6, 7, 8]])

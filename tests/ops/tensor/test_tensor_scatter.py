@@ -15,7 +15,7 @@ from ops.tensor.operator_facets import (
     make_inference,
     samples,
 )
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 
 CACHE = f32([[[1], [2], [3]], [[4], [5], [6]]])  # two samples of three places of one number
 ONE = f32([[[7]], [[8]]])

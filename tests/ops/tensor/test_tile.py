@@ -19,7 +19,7 @@ from ops.tensor.operator_facets import (
     samples,
     vec,
 )
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 
 X = f32([[1, 2], [3, 4]])
 WIDE = f32([[1, 2, 1, 2], [3, 4, 3, 4]])

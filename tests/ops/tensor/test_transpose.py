@@ -19,9 +19,8 @@ from ops.tensor.operator_facets import (
     make_inference,
     samples,
 )
+from sardonyx._src.ir import Attribute, TensorType
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Attribute
-from sardonyx._src.ir.types import TensorType
 
 VERSIONS = (1, 13, 21, 23, 24, 25)
 X = np.arange(6, dtype=np.float32).reshape(1, 2, 3)

@@ -17,7 +17,7 @@ from ops.tensor.operator_facets import (
     samples,
     strs,
 )
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 
 LINE = f32([2, 1, 1, 3, 4, 3])
 SQUARE = f32([[1, 0, 0], [1, 0, 0], [2, 3, 4]])

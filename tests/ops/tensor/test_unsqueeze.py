@@ -20,7 +20,7 @@ from ops.tensor.operator_facets import (
     strs,
     vec,
 )
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 
 X = f32([1, 2])
 INPUT = (13, 21, 23, 24, 25)

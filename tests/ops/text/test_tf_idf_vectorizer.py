@@ -9,9 +9,8 @@ from cases import Case, assert_case
 from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError, LimitError
+from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
 
 F = np.float32
 # 1-grams 5 and 6, the 2-gram 5 6; their places are 2, 0 and 1.

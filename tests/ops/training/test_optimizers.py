@@ -9,7 +9,7 @@ from cases import Case, assert_case
 from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError
-from sardonyx._src.ir.types import TensorType, Type
+from sardonyx._src.ir import TensorType, Type
 from sardonyx._src.ops.api import RuntimeValue
 
 F = np.float32

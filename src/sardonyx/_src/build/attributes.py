@@ -10,12 +10,10 @@ import numpy as np
 from sardonyx._src.arguments import shown
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
+from sardonyx._src.ir import Attribute, AttributeScalar, Graph, SparseTensor, Tensor, Type
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.build import attribute as implied_attribute
 from sardonyx._src.ir.build import encode_text
-from sardonyx._src.ir.graph import Attribute, AttributeScalar, Graph
-from sardonyx._src.ir.tensors import SparseTensor, Tensor
-from sardonyx._src.ir.types import Type
 from sardonyx._src.schema import OpSchema
 from sardonyx._src.schema.signature import AttributeSchema
 from sardonyx._src.suggestions import suggest

@@ -25,8 +25,7 @@ from sardonyx._src.build.subgraphs import (
 )
 from sardonyx._src.errors import InferenceError, InputError
 from sardonyx._src.infer.merge import join_types
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.types import Type
+from sardonyx._src.ir import Graph, Node, Type, Value
 
 
 class WithBlock:

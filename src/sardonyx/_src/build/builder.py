@@ -30,12 +30,9 @@ from sardonyx._src.build.subgraphs import add_if, add_loop, add_scan, build_grap
 from sardonyx._src.build.type_arguments import require_dtype, require_type_or_none
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
+from sardonyx._src.ir import Graph, Model, Node, SparseTensor, TensorType, Type
 from sardonyx._src.ir.build import DIM_KINDS, dim_of
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.graph import Graph, Node
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import SparseTensor
-from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.schema import canonical, domains, newest, vendor_domains
 
 DEFAULT_IR_VERSION = 10  # a version that current tools read; models that need a later one get it

@@ -14,9 +14,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InferenceError, InputError, InvalidModel
 from sardonyx._src.infer.scope import InferenceScope
 from sardonyx._src.infer.walk import run_walk
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
-from sardonyx._src.ir.tensors import SparseTensor, Tensor
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Attribute, Graph, Node, SparseTensor, Tensor, TensorType, Value
 from sardonyx._src.ir.walk import values
 from sardonyx._src.ops.bind import check_attribute_values
 from sardonyx._src.ops.element_types import find_type_mismatch

@@ -5,9 +5,9 @@ from __future__ import annotations
 from sardonyx._src.build.operand import Operand
 from sardonyx._src.errors import InputError
 from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir import Graph, Model, Node, Value
 from sardonyx._src.ir.copier import Copier
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Model, clone_function
+from sardonyx._src.ir.model import clone_function
 from sardonyx._src.ir.walk import graphs
 from sardonyx._src.ops.api import RuntimeValue
 

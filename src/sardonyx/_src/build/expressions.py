@@ -9,8 +9,7 @@ from sardonyx._src.build.operand import Operand
 from sardonyx._src.build.subgraphs import add_results
 from sardonyx._src.errors import InferenceError, InputError
 from sardonyx._src.io.serde import to_proto
-from sardonyx._src.ir.graph import Graph
-from sardonyx._src.ir.model import Function
+from sardonyx._src.ir import Function, Graph
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.proto.text import to_text
 from sardonyx._src.schema import OpSchema

@@ -15,10 +15,9 @@ from sardonyx._src.build.signatures import count_text
 from sardonyx._src.build.state import BuilderState
 from sardonyx._src.build.subgraphs import add_results
 from sardonyx._src.errors import InputError
+from sardonyx._src.ir import Attribute, Function, Graph, Value
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.build import attribute
-from sardonyx._src.ir.graph import Attribute, Graph, Value
-from sardonyx._src.ir.model import Function
 from sardonyx._src.ir.references import resolve_reference
 from sardonyx._src.ir.walk import nodes
 

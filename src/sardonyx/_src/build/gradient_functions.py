@@ -8,7 +8,7 @@ from sardonyx._src.build.builder import Builder
 from sardonyx._src.build.operand import Operand
 from sardonyx._src.errors import InferenceError, InputError
 from sardonyx._src.infer.merge import merge_types
-from sardonyx._src.ir.graph import Graph, Value
+from sardonyx._src.ir import Graph, Value
 from sardonyx._src.ops.api import GradientFacet
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients
 from sardonyx._src.schema import OpSchema, latest

@@ -9,9 +9,7 @@ import numpy as np
 from sardonyx._src.arguments import shown
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import Array, Tensor
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, Tensor, TensorType, Value
 from sardonyx._src.schema import OpSchema
 from sardonyx._src.schema.signature import Parameter
 

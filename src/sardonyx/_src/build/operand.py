@@ -9,9 +9,7 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.tensors import Array, SparseTensor, Tensor
-from sardonyx._src.ir.types import Shape, TensorType, Type
+from sardonyx._src.ir import Array, Node, Shape, SparseTensor, Tensor, TensorType, Type, Value
 
 # The types that a call accepts as an input: arrays, numbers, strings and lists become constants.
 OperandLike: TypeAlias = "Operand | Value | Array | np.generic | Tensor | SparseTensor | bool | int | float | str | bytes | Sequence[object]"

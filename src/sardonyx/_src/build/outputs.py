@@ -8,9 +8,7 @@ from sardonyx._src.build.state import BuilderState
 from sardonyx._src.convert.ir_version import set_ir_version
 from sardonyx._src.errors import InferenceError, InputError
 from sardonyx._src.infer.merge import merge_types
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.types import Type
+from sardonyx._src.ir import Model, Type, Value
 
 
 def add_output(state: BuilderState, value: object, name: str, type: Type | None) -> Operand:

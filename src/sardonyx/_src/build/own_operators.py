@@ -25,7 +25,7 @@ from sardonyx._src.build.gradient_functions import GradientFunction, gradient_fa
 from sardonyx._src.build.native_kernels import native_kernel
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
-from sardonyx._src.ir.types import Type
+from sardonyx._src.ir import Type
 from sardonyx._src.ops.api import GRADIENTS, OPERATORS, Operator
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.native_kernel import NativeKernel, UnitsOfWork

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from sardonyx._src.errors import InputError
-from sardonyx._src.ir.graph import Graph, Value
+from sardonyx._src.ir import Graph, Value
 
 
 @dataclass(slots=True)

@@ -13,8 +13,8 @@ from weakref import WeakKeyDictionary
 from sardonyx._src.arguments import items_of
 from sardonyx._src.build.own_operators import DEFINITIONS, OwnOperator, register_definition
 from sardonyx._src.errors import InputError
-from sardonyx._src.ir.graph import Graph
-from sardonyx._src.ir.model import Model, clone
+from sardonyx._src.ir import Graph, Model
+from sardonyx._src.ir.model import clone
 from sardonyx._src.ir.walk import nodes
 
 Functions = Sequence[Callable[..., object]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sardonyx._src.errors import InputError
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir import Value
 from sardonyx._src.ops.registry import signature
 from sardonyx._src.schema import OpSchema, domains, operators, vendor_domains, versions
 from sardonyx._src.suggestions import did_you_mean

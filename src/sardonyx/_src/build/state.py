@@ -9,8 +9,7 @@ from sardonyx._src.build.operand import OperandOwner
 from sardonyx._src.build.scopes import Scopes
 from sardonyx._src.errors import InputError
 from sardonyx._src.infer.state import InferenceState
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model, Value
 from sardonyx._src.ir.references import Bindings
 from sardonyx._src.schema import domains, latest, vendor_domains
 

@@ -13,8 +13,7 @@ from sardonyx._src.build.state import BuilderState
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.infer.merge import join_types
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.types import TensorType, Type
+from sardonyx._src.ir import Graph, Node, TensorType, Type, Value
 
 COUNTER = TensorType(DataType.INT64, ())
 CONDITION = TensorType(DataType.BOOL, ())

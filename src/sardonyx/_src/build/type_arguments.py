@@ -6,7 +6,7 @@ from sardonyx._src.arguments import type_name
 from sardonyx._src.build.attributes import element_type_of
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
-from sardonyx._src.ir.types import Type
+from sardonyx._src.ir import Type
 
 
 def require_dtype(dtype: object) -> DataType:

@@ -17,17 +17,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.layouts.assignment import assign_layouts
 from sardonyx._src.compile.layouts.laid_out import LaidOutGraph
 from sardonyx._src.compile.layouts.verify import verify_layouts
 from sardonyx._src.compile.llvm.loaded_kernels import compile_kernel_async
 from sardonyx._src.compile.lower.lowering import lower
+from sardonyx._src.compile.partition import RegionGraph, Scope
 from sardonyx._src.compile.partition.partition import partition
 from sardonyx._src.compile.partition.registry import is_supported
-from sardonyx._src.compile.partition.scope import RegionGraph, Scope
 from sardonyx._src.compile.partition.verify import verify_regions
 from sardonyx._src.compile.prepare.prepare import PreparedModel, prepare_model
+from sardonyx._src.compile.program import EXACT, Precision
 from sardonyx._src.compile.program.assumptions import Assumptions
 from sardonyx._src.compile.program.defects import RefusedRegions, typed_defects
 from sardonyx._src.compile.program.early_updates import advance_updates
@@ -35,13 +36,11 @@ from sardonyx._src.compile.program.encoding import encode_program
 from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.local_sizes import compile_bindings
 from sardonyx._src.compile.program.memory_plan import plan_memory
-from sardonyx._src.compile.program.precision import EXACT, Precision
 from sardonyx._src.compile.program.recomputation import goal_of, recompute
 from sardonyx._src.compile.program.verify import verify_program
 from sardonyx._src.compile.program.verify_memory_plan import verify_memory_plan
 from sardonyx._src.errors import CompilationError, are_defects_fatal
-from sardonyx._src.ir.graph import Node
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model, Node
 
 
 def compile_model(

@@ -24,8 +24,8 @@ from sardonyx._src.infer.stated_types import all_values, clear_stated_types
 from sardonyx._src.infer.walk import model_walk, run_walk
 from sardonyx._src.io.loading.load import ModelSource, pause_gc, resolve_model
 from sardonyx._src.io.nesting import limit_nesting
-from sardonyx._src.ir.graph import Node
-from sardonyx._src.ir.model import Model, clone
+from sardonyx._src.ir import Model, Node
+from sardonyx._src.ir.model import clone
 from sardonyx._src.ir.walk import nodes, roots
 from sardonyx._src.ops.control.joins import drop_shape
 from sardonyx._src.ops.registry import has_registered_operators

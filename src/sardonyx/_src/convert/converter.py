@@ -31,9 +31,9 @@ from sardonyx._src.convert.steps import (
 )
 from sardonyx._src.errors import ConversionError, EvaluationError, InferenceError, InvalidModel
 from sardonyx._src.infer.state import InferenceState
-from sardonyx._src.ir.graph import Graph, Node, Value
+from sardonyx._src.ir import Graph, Model, Node, Value
 from sardonyx._src.ir.inline import inline
-from sardonyx._src.ir.model import FunctionKey, Model
+from sardonyx._src.ir.model import FunctionKey
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.parameters import filled_parameters, undecided_defaults
 from sardonyx._src.ir.walk import location, nodes

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Graph, Model, Node, Value
 from sardonyx._src.ir.walk import graphs, nodes, roots
 
 

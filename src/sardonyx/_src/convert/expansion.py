@@ -10,8 +10,7 @@ from sardonyx._src.convert.known_elements import resolve_elements
 from sardonyx._src.infer.incremental import RejectionRecorder
 from sardonyx._src.infer.state import InferenceState
 from sardonyx._src.infer.walk import model_walk, run_walk
-from sardonyx._src.ir.graph import Node
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model, Node
 from sardonyx._src.ops.bind import schema_of
 from sardonyx._src.ops.registry import find
 from sardonyx._src.schema import latest

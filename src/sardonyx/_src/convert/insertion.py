@@ -16,13 +16,11 @@ from sardonyx._src.infer.elements import Elements
 from sardonyx._src.infer.folding import infer_elements
 from sardonyx._src.infer.memo_cache import OutputTypes
 from sardonyx._src.infer.plan import InferencePlan
+from sardonyx._src.ir import Attribute, Graph, Node, Tensor, TensorType, Type, Value
 from sardonyx._src.ir.devices import NodeDeviceConfiguration
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
 from sardonyx._src.ir.inline import transfer_outputs
 from sardonyx._src.ir.model import FunctionKey
 from sardonyx._src.ir.names import FreshNames
-from sardonyx._src.ir.tensors import Tensor
-from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.ops.bind import attributes_of
 from sardonyx._src.ops.inference import Inference

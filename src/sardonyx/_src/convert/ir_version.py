@@ -13,20 +13,24 @@ from sardonyx._src.errors import ConversionError, InputError
 from sardonyx._src.io.serde.declarations import is_described
 from sardonyx._src.io.serde.from_proto import LATEST_IR_VERSION
 from sardonyx._src.io.serde.types import FIRST_IR_WITHOUT_STARS
-from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Function, Model
-from sardonyx._src.ir.names import FreshNames
-from sardonyx._src.ir.tensors import SparseTensor, Tensor
-from sardonyx._src.ir.types import (
+from sardonyx._src.ir import (
+    Function,
+    Graph,
     MapType,
-    OpaqueType,
+    Model,
+    Node,
     OptionalType,
     SequenceType,
+    SparseTensor,
     SparseTensorType,
+    Tensor,
     TensorType,
     Type,
+    Value,
 )
+from sardonyx._src.ir.attributes import AttributeType
+from sardonyx._src.ir.names import FreshNames
+from sardonyx._src.ir.types import OpaqueType
 from sardonyx._src.ir.walk import graphs, location, roots, values
 
 IrNeed = tuple[int, str, str]  # the IR version, the feature that requires it, its location

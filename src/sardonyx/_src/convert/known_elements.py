@@ -7,8 +7,7 @@ from contextlib import contextmanager
 
 from sardonyx._src.convert.insertion import NodeInsertionPoint
 from sardonyx._src.infer.state import InferenceState
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.model import Function, Model
+from sardonyx._src.ir import Function, Model, Value
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.walk import graphs, nodes, values
 from sardonyx._src.ops.registry import signature

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sardonyx._src.ir import Attribute, Function, Graph, Model, Node, Value
 from sardonyx._src.ir.copier import Copier
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
-from sardonyx._src.ir.model import Function, Model
 from sardonyx._src.ir.names import FreshNames, first_free
 from sardonyx._src.ir.walk import captures, nodes
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sardonyx._src.convert.conversion import convert_model
 from sardonyx._src.errors import ConversionError
 from sardonyx._src.io.loading.load import ModelSource
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sardonyx._src.ir import Attribute, OptionalType, SequenceType, TensorType, Type, Value
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Attribute, Value
-from sardonyx._src.ir.types import OptionalType, SequenceType, TensorType, Type
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.bind import default_of, plain
 from sardonyx._src.ops.registry import find

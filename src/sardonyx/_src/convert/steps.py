@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sardonyx._src.convert.signature_check import derivable
-from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir import Node
 from sardonyx._src.ops.api import ConvertFacet, Operator
 from sardonyx._src.ops.registry import find, operators
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter

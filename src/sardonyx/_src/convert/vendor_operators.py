@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from sardonyx._src.ir.graph import Graph, Node
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Graph, Model, Node
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.ops.registry import find
 from sardonyx._src.schema import domains, is_vendor_operator, versions

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from sardonyx._src.convert.converter import Converter
 from sardonyx._src.convert.vendor_operators import CLASSICAL_DOMAIN, OperatorName, is_foreign
 from sardonyx._src.errors import ConversionError, EvaluationError, InferenceError
-from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir import Node
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.ops.bind import schema_of
 from sardonyx._src.ops.registry import find

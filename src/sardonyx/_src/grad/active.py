@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from sardonyx._src.convert.outline import read_values
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.types import OptionalType, SequenceType, TensorType, Type
+from sardonyx._src.ir import Node, OptionalType, SequenceType, TensorType, Type, Value
 
 
 def active_nodes(

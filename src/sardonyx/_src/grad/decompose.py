@@ -8,9 +8,8 @@ from sardonyx._src.convert.insertion import NodeInsertionPoint
 from sardonyx._src.grad.registry import find_decomposition
 from sardonyx._src.grad.reverse import BackwardNodes
 from sardonyx._src.infer.state import InferenceState
-from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir import Model, Node
 from sardonyx._src.ir.inline import transfer_outputs
-from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ops.backward_step import BackwardStep
 from sardonyx._src.ops.bind import schema_of

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from sardonyx._src.ir.graph import Node
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model, Node
 from sardonyx._src.ir.walk import nodes
 
 DOMAIN = "ai.onnx.preview.training"

@@ -11,10 +11,8 @@ from sardonyx._src.grad.gradient_nodes import prepare
 from sardonyx._src.grad.preparation import expand_path, infer_types
 from sardonyx._src.grad.reverse import BackwardNodes, ReverseSweep
 from sardonyx._src.io.loading.load import ModelSource, resolve_model
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Graph, Model, Node, TensorType, Value
 from sardonyx._src.ir.names import FreshNames
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ir.walk import values
 from sardonyx._src.ops.backward_step import fill_like
 from sardonyx._src.suggestions import suggest

@@ -14,10 +14,9 @@ from sardonyx._src.errors import InvalidModel
 from sardonyx._src.grad.detection import has_gradient_nodes, is_gradient
 from sardonyx._src.grad.preparation import expand_path, infer_sizes_anew, infer_types, inline_calls, update
 from sardonyx._src.grad.reverse import BackwardNodes, ReverseSweep
+from sardonyx._src.ir import Graph, Model, Node, Value
 from sardonyx._src.ir.copier import Copier
-from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.inline import rename_definitions, transfer_outputs
-from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.walk import location, nodes, roots, values
 from sardonyx._src.ops.backward_step import fill_like

@@ -14,11 +14,9 @@ from sardonyx._src.grad.registry import find_gradient
 from sardonyx._src.grad.reverse import CURE
 from sardonyx._src.infer.state import InferenceState
 from sardonyx._src.infer.walk import model_walk, run_walk
-from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir import Model, Node, TensorType, Type, Value
 from sardonyx._src.ir.inline import inline
-from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.names import FreshNames
-from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ir.walk import location, nodes, roots
 from sardonyx._src.ops.bind import schema_of
 from sardonyx._src.ops.registry import find

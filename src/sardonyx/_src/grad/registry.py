@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir import Value
 from sardonyx._src.ops.api import GRADIENTS, GradientFacet, Operator
 from sardonyx._src.ops.backward_step import BackwardStep
 from sardonyx._src.ops.index import Index, qualified_name

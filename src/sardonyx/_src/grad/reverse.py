@@ -13,12 +13,10 @@ from sardonyx._src.grad.active import active_nodes, active_values
 from sardonyx._src.grad.registry import find_gradient
 from sardonyx._src.grad.univariate import UnivariateFunction, find_functions
 from sardonyx._src.infer.elements import Elements
+from sardonyx._src.ir import Attribute, Graph, Node, Tensor, TensorType, Value
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.copier import Copier
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
 from sardonyx._src.ir.names import FreshNames
-from sardonyx._src.ir.tensors import Tensor
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ir.walk import graphs, location, values
 from sardonyx._src.ops.api import GradientFacet
 from sardonyx._src.ops.backward_step import (

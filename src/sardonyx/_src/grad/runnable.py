@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sardonyx._src.grad.detection import has_gradient_nodes
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 
 
 def without_gradient_nodes(model: Model) -> Model:

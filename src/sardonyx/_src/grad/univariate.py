@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from sardonyx._src.grad.operators.arithmetic import SMOOTH_ARITHMETIC
 from sardonyx._src.grad.operators.elementary_functions import SMOOTH_FUNCTIONS
-from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir import Node, Value
 from sardonyx._src.ops.backward_step import shape_of
 
 MAX_NODES = 32  # nodes of a function: a limit of the search, which visits all of them for each last node

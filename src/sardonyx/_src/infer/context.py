@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from sardonyx._src.infer.elements import Elements
+from sardonyx._src.ir import Graph, Type, Value
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.graph import Graph, Value
-from sardonyx._src.ir.types import Type
 from sardonyx._src.ops.inference import Inference, Iteration, Known
 
 Purpose = Literal["types", "iteration", "unused"]

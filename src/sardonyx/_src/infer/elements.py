@@ -12,9 +12,7 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import ExternalDataError
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import Tensor
-from sardonyx._src.ir.types import TensorType, Type
+from sardonyx._src.ir import Tensor, TensorType, Type, Value
 from sardonyx._src.ops.bind import literal_of
 from sardonyx._src.ops.inference import Known
 from sardonyx._src.ops.tensor.elements import MAX_KNOWN_ELEMENTS

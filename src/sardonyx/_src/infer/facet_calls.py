@@ -6,8 +6,8 @@ from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.context import NodeInferenceContext
 from sardonyx._src.infer.memo_cache import OutputTypes
 from sardonyx._src.infer.plan import InferencePlan
+from sardonyx._src.ir import TensorType, Type
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ops.api import OPERAND_ERRORS
 from sardonyx._src.ops.element_types import find_type_mismatch
 

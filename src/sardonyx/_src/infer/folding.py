@@ -12,8 +12,7 @@ from sardonyx._src.infer.context import NodeInferenceContext
 from sardonyx._src.infer.elements import as_numbers, is_small
 from sardonyx._src.infer.memo_cache import OutputTypes
 from sardonyx._src.infer.plan import InferencePlan
-from sardonyx._src.ir.graph import Graph, Node
-from sardonyx._src.ir.types import Type
+from sardonyx._src.ir import Graph, Node, Type
 from sardonyx._src.ops.api import OPERAND_ERRORS, GraphCall, ReferenceKernel, RunLimits, RuntimeValue
 from sardonyx._src.ops.inference import Known
 from sardonyx._src.ops.tensor.elements import MAX_KNOWN_ELEMENTS

@@ -12,10 +12,7 @@ from sardonyx._src.infer.state import InferenceState
 from sardonyx._src.infer.walk import model_walk, run_walk
 from sardonyx._src.io.loading.load import pause_gc
 from sardonyx._src.io.nesting import limit_nesting
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Tensor
-from sardonyx._src.ir.types import Type
+from sardonyx._src.ir import Model, Node, Tensor, Type, Value
 from sardonyx._src.ops.inference import DimPair, Known
 
 

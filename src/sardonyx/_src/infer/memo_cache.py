@@ -14,18 +14,19 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from sardonyx._src.infer.elements import INT, Elements, may_be_small
-from sardonyx._src.ir.dims import Expr
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import FieldStorage, Tensor
-from sardonyx._src.ir.types import (
+from sardonyx._src.ir import (
     MapType,
-    OpaqueType,
     OptionalType,
     SequenceType,
     SparseTensorType,
+    Tensor,
     TensorType,
     Type,
+    Value,
 )
+from sardonyx._src.ir.dims import Expr
+from sardonyx._src.ir.tensors import FieldStorage
+from sardonyx._src.ir.types import OpaqueType
 from sardonyx._src.ops.inference import DimPair, Result
 
 MAX_CACHE_COST = 1 << 18  # total `cost_of` all keys and types: numbers, terms, and 8 characters each

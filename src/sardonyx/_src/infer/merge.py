@@ -5,19 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sardonyx._src.errors import InferenceError
+from sardonyx._src.ir import MapType, OptionalType, SequenceType, Shape, SparseTensorType, TensorType, Type
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.types import (
-    MapType,
-    OpaqueType,
-    OptionalType,
-    SequenceType,
-    Shape,
-    SparseTensorType,
-    TensorType,
-    Type,
-    merge_opaque_types,
-    open_element_dims,
-)
+from sardonyx._src.ir.types import OpaqueType, merge_opaque_types, open_element_dims
 
 Shaped = TensorType | SparseTensorType  # the types with a shape
 

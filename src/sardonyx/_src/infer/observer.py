@@ -8,8 +8,7 @@ from typing import Protocol, runtime_checkable
 from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.context import NodeInferenceContext
 from sardonyx._src.infer.plan import InferencePlan
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.types import Type
+from sardonyx._src.ir import Node, Type, Value
 from sardonyx._src.ops.inference import DimPair
 
 

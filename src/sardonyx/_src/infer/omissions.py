@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from sardonyx._src.errors import InvalidModel, UnsupportedOperator
+from sardonyx._src.ir import Function, Graph, Model, Node, Value
 from sardonyx._src.ir.call_counts import callee_of, callees_first
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Function, Model
 from sardonyx._src.ir.walk import location, roots
 from sardonyx._src.ops.bind import schema_of
 

@@ -10,9 +10,8 @@ from functools import cache
 
 from sardonyx._src.infer.elements import Elements
 from sardonyx._src.infer.memo_cache import MEMO_CACHE, Key, OutputTypes, elements_key
+from sardonyx._src.ir import Node, TensorType, Type
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Node
-from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ops.api import BodyFacet, InferFacet, Operator, ReferenceKernel, ValueFacet
 from sardonyx._src.ops.bind import plan_of
 from sardonyx._src.schema import OpSchema

@@ -20,12 +20,9 @@ from sardonyx._src.infer.memo_cache import MEMO_CACHE, Key, OutputTypes, element
 from sardonyx._src.infer.merge import formal_type, join_types, merge_types
 from sardonyx._src.infer.plan import InferencePlan
 from sardonyx._src.infer.state import CallResult, InferenceState
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Function
+from sardonyx._src.ir import Function, Graph, Node, Tensor, TensorType, Type, Value
 from sardonyx._src.ir.parameters import bind_parameters
 from sardonyx._src.ir.references import Bindings, bound_attributes
-from sardonyx._src.ir.tensors import Tensor
-from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ir.walk import graphs, location, values
 from sardonyx._src.ops.bind import literal_of, schema_of
 from sardonyx._src.ops.control.joins import drop_shape

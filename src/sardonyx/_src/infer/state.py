@@ -11,10 +11,10 @@ from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.elements import Elements
 from sardonyx._src.infer.observer import InferenceObserver
 from sardonyx._src.infer.plan import InferencePlan
+from sardonyx._src.ir import Function, Graph, Model, Node, Type, Value
 from sardonyx._src.ir.dims import Expr, symbol
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Function, Model, clone_function
-from sardonyx._src.ir.types import Type, symbols_of
+from sardonyx._src.ir.model import clone_function
+from sardonyx._src.ir.types import symbols_of
 from sardonyx._src.ir.walk import graphs, nodes, roots, values
 from sardonyx._src.ops.inference import DimPair, Known
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from sardonyx._src.infer.merge import open_elements
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.types import Type
+from sardonyx._src.ir import Model, Node, Type, Value
 from sardonyx._src.ir.walk import graphs, nodes, roots, values
 from sardonyx._src.ops.registry import find
 

@@ -12,7 +12,7 @@ from sardonyx._src.infer.scope import InferenceScope, Walk
 from sardonyx._src.infer.state import InferenceState
 from sardonyx._src.io.loading.load import ModelSource, pause_gc, resolve_model
 from sardonyx._src.io.nesting import limit_nesting
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.ir.walk import location
 
 

@@ -12,10 +12,8 @@ from sardonyx._src.interp.run_control import Cancellation, RunControl
 from sardonyx._src.interp.run_state import RandomSource, RunState
 from sardonyx._src.io.map_guard import MapGuard
 from sardonyx._src.io.nesting import limit_nesting
+from sardonyx._src.ir import Graph, Model, Node, TensorType
 from sardonyx._src.ir.dims import Expr, symbol
-from sardonyx._src.ir.graph import Graph, Node
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ir.walk import model_tensors
 from sardonyx._src.ops.api import RunLimits, RuntimeValue, as_plain_value, as_run_value
 

@@ -17,13 +17,10 @@ from sardonyx._src.interp.run_state import Frame, RunState, reseeded_state, seed
 from sardonyx._src.interp.signature import check_counts
 from sardonyx._src.interp.steps import CalledBody, IdentityStep, NodeStep, as_value, is_identity
 from sardonyx._src.interp.unrun_subgraphs import UnrunSubgraph
+from sardonyx._src.ir import Function, Graph, Model, Node, SparseTensor, Type, Value
 from sardonyx._src.ir.call_counts import count_calls
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Function, Model
 from sardonyx._src.ir.parameters import bind_parameters
 from sardonyx._src.ir.references import Bindings, bound_attributes
-from sardonyx._src.ir.tensors import SparseTensor
-from sardonyx._src.ir.types import Type
 from sardonyx._src.ir.walk import captures, graphs, location, nodes, roots
 from sardonyx._src.ops.api import (
     Eval,

@@ -8,7 +8,7 @@ from weakref import ref
 import numpy as np
 
 from sardonyx._src.errors import LimitError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import ARRAY_OVERHEAD, RuntimeValue
 from sardonyx._src.ops.persistent_sequence import PersistentSequence
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sardonyx._src.errors import EvaluationError, InputError, LimitError
 from sardonyx._src.interp.run_control import Cancellation, RunControl
 from sardonyx._src.interp.run_memory import RunMemory
-from sardonyx._src.ir.graph import Graph, Node, Value
+from sardonyx._src.ir import Graph, Node, Value
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InvalidModel
-from sardonyx._src.ir.graph import Node
-from sardonyx._src.ir.tensors import SparseTensor
+from sardonyx._src.ir import Node, SparseTensor
 from sardonyx._src.ir.walk import location
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.ops.persistent_sequence import PersistentSequence

@@ -12,7 +12,7 @@ from sardonyx._src.errors import EvaluationError, LimitError, Located
 from sardonyx._src.interp.run_memory import MIN_TRACKED_BYTES
 from sardonyx._src.interp.run_state import Frame, RunState
 from sardonyx._src.interp.signature import find_mismatch, takes_containers
-from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir import Node, Value
 from sardonyx._src.ir.walk import location
 from sardonyx._src.ops.api import (
     OPERAND_ERRORS,

@@ -12,13 +12,11 @@ from sardonyx._src.infer.scope import InferenceScope
 from sardonyx._src.infer.state import InferenceState
 from sardonyx._src.infer.walk import run_walk
 from sardonyx._src.interp.run_state import Frame
+from sardonyx._src.ir import Array, Graph, Model, TensorType, Type, Value
 from sardonyx._src.ir.copier import Copier
 from sardonyx._src.ir.dims import evaluate
-from sardonyx._src.ir.graph import Graph, Value
-from sardonyx._src.ir.model import Model, clone_function
+from sardonyx._src.ir.model import clone_function
 from sardonyx._src.ir.references import Bindings
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ir.walk import captures
 from sardonyx._src.ops.api import RuntimeValue, tensor_type
 from sardonyx._src.ops.tensor.elements import MAX_KNOWN_ELEMENTS

@@ -8,7 +8,8 @@ import numpy as np
 
 from sardonyx._src.io.external import ExternalFiles, ExternalStorage
 from sardonyx._src.io.mapped_files import MappedFile
-from sardonyx._src.ir.tensors import Array, RawStorage, Tensor
+from sardonyx._src.ir import Array, Tensor
+from sardonyx._src.ir.tensors import RawStorage
 
 
 class MapGuard:

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from sardonyx._src.ir.tensors import Array, RawStorage, Tensor
+from sardonyx._src.ir import Array, Tensor
+from sardonyx._src.ir.tensors import RawStorage
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of mallopt
 RETAINED_BLOCKS = 4  # at the end of the heap, for further use

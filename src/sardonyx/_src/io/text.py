@@ -9,7 +9,7 @@ from sardonyx._src.errors import TextError
 from sardonyx._src.io.external import ExternalFiles, Policy
 from sardonyx._src.io.loading.load import ModelSource, pause_gc, resolve_model
 from sardonyx._src.io.serde import from_proto, to_proto
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.proto import json, text
 from sardonyx._src.proto.messages import ModelProto
 from sardonyx._src.proto.record import without_unknown

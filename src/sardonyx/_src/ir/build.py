@@ -15,12 +15,20 @@ import numpy as np
 from sardonyx._src.arguments import items_of, require_integer, require_text, require_type, texts_of
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
+from sardonyx._src.ir import (
+    Attribute,
+    AttributeScalar,
+    Graph,
+    Model,
+    Node,
+    SparseTensor,
+    Tensor,
+    TensorType,
+    Type,
+    Value,
+)
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.dims import Dim, Expr, from_param, is_placeholder
-from sardonyx._src.ir.graph import Attribute, AttributeScalar, Graph, Node, Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import SparseTensor, Tensor
-from sardonyx._src.ir.types import TensorType, Type
 
 DIM_KINDS = (int, str, Expr, type(None))
 MAX_OUTPUTS = 1 << 20  # largest number of outputs of one node

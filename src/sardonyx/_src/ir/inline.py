@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sardonyx._src.errors import InvalidModel
+from sardonyx._src.ir import Function, Graph, Node, Value
 from sardonyx._src.ir.copier import Copier
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Function
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.parameters import bind_parameters
 from sardonyx._src.ir.walk import graphs, location, nodes

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sardonyx._src.ir.graph import Graph
-from sardonyx._src.ir.node import NOT_GRAPHS, Attribute, Node
-from sardonyx._src.ir.value import Value
+from sardonyx._src.ir import Attribute, Graph, Node, Value
+from sardonyx._src.ir.node import NOT_GRAPHS
 
 new = object.__new__
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from itertools import count
 
-from sardonyx._src.ir.graph import Graph
+from sardonyx._src.ir import Graph
 from sardonyx._src.ir.walk import graphs, nodes, values
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 
+from sardonyx._src.ir import Function
 from sardonyx._src.ir.details import SourceDetails
-from sardonyx._src.ir.model import Function
 
 
 class OperatorStatus(enum.IntEnum):

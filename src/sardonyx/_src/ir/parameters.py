@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from sardonyx._src.ir.graph import Attribute, Node
-from sardonyx._src.ir.model import Function
+from sardonyx._src.ir import Attribute, Function, Node
 
 
 def bind_parameters(function: Function, arguments: Mapping[str, Attribute]) -> dict[str, Attribute | None]:

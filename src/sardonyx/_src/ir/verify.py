@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Model, require_model
+from sardonyx._src.ir import Graph, Model, Node, Value
+from sardonyx._src.ir.model import require_model
 from sardonyx._src.ir.walk import roots, values
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Function, Model
-from sardonyx._src.ir.tensors import SparseTensor, Tensor
+from sardonyx._src.ir import Function, Graph, Model, Node, SparseTensor, Tensor, Value
 
 
 def nodes(graph: Graph) -> Iterator[Node]:

@@ -12,10 +12,8 @@ from sardonyx._src.arguments import require_mapping
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.infer.walk import infer
 from sardonyx._src.io.loading.load import ModelSource, resolve_model
+from sardonyx._src.ir import Node, SparseTensor, TensorType, Value
 from sardonyx._src.ir.dims import evaluate
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.tensors import SparseTensor
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ir.walk import location, nodes
 from sardonyx._src.measure.products import Shape, is_product, product_operations
 from sardonyx._src.ops.registry import find

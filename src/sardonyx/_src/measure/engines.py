@@ -6,7 +6,7 @@ import importlib.util
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from sardonyx._src.compile.program.precision import EXACT, Precision
+from sardonyx._src.compile.program import EXACT, Precision
 from sardonyx._src.errors import InputError, SardonyxError
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.session.session import Engine, Session

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from sardonyx._src.arguments import require_integer, require_mapping
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.measure.random_feeds import RandomFeeds, random_feeds
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.declarations.declared_dims import DeclaredDims

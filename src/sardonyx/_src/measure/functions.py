@@ -12,7 +12,7 @@ from sardonyx._src.arguments import (
     require_path,
     texts_of,
 )
-from sardonyx._src.compile.program.precision import EXACT, Precision
+from sardonyx._src.compile.program import EXACT, Precision
 from sardonyx._src.io.loading.load import ModelSource, resolve_model
 from sardonyx._src.io.saving.save import save
 from sardonyx._src.measure.engines import OURS, require_engine

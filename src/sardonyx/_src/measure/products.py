@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.graph import Node
-from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir import Node, Tensor
 from sardonyx._src.ops.bind import literal_of
 from sardonyx._src.ops.math.einsum import number_axes, parse
 

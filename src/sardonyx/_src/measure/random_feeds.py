@@ -11,9 +11,8 @@ import numpy as np
 from sardonyx._src.arguments import require_integer
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
+from sardonyx._src.ir import Array, OptionalType, SequenceType, TensorType, Type
 from sardonyx._src.ir.dims import Dim, Expr, evaluate
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import OptionalType, SequenceType, TensorType, Type
 from sardonyx._src.runtime.session.session import SessionValue
 
 MAX_RANDOM_ELEMENTS = 1 << 30  # elements of one input

@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from sardonyx._src.compile.program.precision import EXACT, Precision
+from sardonyx._src.compile.program import EXACT, Precision
 from sardonyx._src.measure.engines import Feeds, Run, open_engine
 from sardonyx._src.ops.api import RuntimeValue
 

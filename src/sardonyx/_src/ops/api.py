@@ -23,9 +23,7 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError, LimitError
-from sardonyx._src.ir.graph import Graph
-from sardonyx._src.ir.tensors import Array, SparseTensor
-from sardonyx._src.ir.types import TensorType, Type
+from sardonyx._src.ir import Array, Graph, SparseTensor, TensorType, Type
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients
 from sardonyx._src.ops.inference import Inference, Known, Result
 from sardonyx._src.ops.native_kernel import NativeKernel

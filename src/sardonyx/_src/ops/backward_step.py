@@ -15,11 +15,20 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import DifferentiationError
+from sardonyx._src.ir import (
+    Attribute,
+    Graph,
+    Node,
+    OptionalType,
+    SequenceType,
+    Shape,
+    Tensor,
+    TensorType,
+    Type,
+    Value,
+)
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.dims import Dim, known_equal
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
-from sardonyx._src.ir.tensors import Tensor
-from sardonyx._src.ir.types import OptionalType, SequenceType, Shape, TensorType, Type
 from sardonyx._src.ir.walk import location
 from sardonyx._src.ops.node_context import NodeContext, trim_absent_inputs
 

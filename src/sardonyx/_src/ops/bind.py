@@ -9,10 +9,9 @@ from typing import cast
 import numpy as np
 
 from sardonyx._src.errors import InvalidModel, UnsupportedOperator
+from sardonyx._src.ir import Attribute, AttributeValue, Node, Tensor
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Attribute, AttributeValue, Node
 from sardonyx._src.ir.references import Bindings, bound_attributes
-from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.walk import location
 from sardonyx._src.ops.api import Operator, ReferenceKernel
 from sardonyx._src.ops.attribute_domains import attribute_domains, find_invalid_value

@@ -10,8 +10,7 @@ from itertools import repeat
 
 import numpy as np
 
-from sardonyx._src.ir.graph import Node
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Node
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.ops.ml.label_encoder import default_of_table, table_of
 from sardonyx._src.ops.ml.zip_map import build_maps

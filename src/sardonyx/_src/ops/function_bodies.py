@@ -7,9 +7,8 @@ from functools import lru_cache
 from sardonyx._src.errors import InferenceError, TextError
 from sardonyx._src.io.external import ExternalFiles, Policy
 from sardonyx._src.io.serde import from_proto
+from sardonyx._src.ir import Attribute, Function
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Attribute
-from sardonyx._src.ir.model import Function
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.registry import registered_signature

@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InferenceError
+from sardonyx._src.ir import Array, Graph, Shape, SparseTensorType, TensorType, Type
 from sardonyx._src.ir.dims import Dim, Expr, dim_min, known_ge
 from sardonyx._src.ir.dims import Known as KnownDim
-from sardonyx._src.ir.graph import Graph
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import Shape, SparseTensorType, TensorType, Type
 
 # Known elements of a tensor: an array of its element type if all are numbers, otherwise an object array of int, Expr and
 # None, which is an unknown element.

@@ -9,8 +9,8 @@ from typing import NoReturn
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Attribute, Node, Value
 from sardonyx._src.ir.build import attribute as make_attribute
-from sardonyx._src.ir.graph import Attribute, Node, Value
 from sardonyx._src.ops.inference import Inference
 
 

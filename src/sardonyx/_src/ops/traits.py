@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir import Node
 
 Tolerance = Literal["exact", "rounding", "random"]
 DataMovement = bool | Literal["without_reduction"]

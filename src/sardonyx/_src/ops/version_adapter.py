@@ -10,10 +10,9 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import ConversionError
+from sardonyx._src.ir import Attribute, Graph, Node, Tensor, Value
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.build import attribute as make_attribute
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
-from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.walk import location
 from sardonyx._src.ops.node_context import NodeContext, trim_absent_inputs
 from sardonyx._src.schema import exact

@@ -20,8 +20,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from sardonyx._src.ir.graph import Attribute, AttributeScalar, Node
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Attribute, AttributeScalar, Node
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.engine.match import Match
 

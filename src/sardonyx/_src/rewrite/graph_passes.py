@@ -10,10 +10,8 @@ from sardonyx._src.build.builder import Builder
 from sardonyx._src.build.operand import Operand
 from sardonyx._src.build.subgraphs import add_results
 from sardonyx._src.errors import InputError
+from sardonyx._src.ir import Array, Graph, Model, Node, Value
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.walk import nodes, roots
 from sardonyx._src.ops.bind import plain
 from sardonyx._src.rewrite.api import PHASES, Phase

@@ -16,7 +16,8 @@ from sardonyx._src.arguments import (
 )
 from sardonyx._src.grad.gradient_nodes import expand_gradients
 from sardonyx._src.io.loading.load import ModelSource, pause_gc, resolve_model
-from sardonyx._src.ir.model import Model, clone
+from sardonyx._src.ir import Model
+from sardonyx._src.ir.model import clone
 from sardonyx._src.rewrite.engine.driver import Budget, Driver
 from sardonyx._src.rewrite.engine.edit import DEFAULT_GROWTH_BYTES, Edit
 from sardonyx._src.rewrite.own_passes import drop_imports, import_domains

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sardonyx._src.arguments import require_choice, require_text, texts_of
 from sardonyx._src.errors import InputError
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.ir.walk import nodes, roots
 from sardonyx._src.ops.registry import find, registered_signature
 from sardonyx._src.rewrite.api import PHASES, MatchCallback, ModelCallback, Pass, PassPage, Phase

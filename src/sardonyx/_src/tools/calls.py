@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sardonyx._src.ir.graph import Graph, Node
-from sardonyx._src.ir.model import Function, Model
+from sardonyx._src.ir import Function, Graph, Model, Node
 from sardonyx._src.ir.walk import nodes
 
 

@@ -7,7 +7,7 @@ import os
 from sardonyx._src.errors import LimitError
 from sardonyx._src.io.saving.save import save
 from sardonyx._src.io.serde import to_proto
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.proto.binary import chunks
 
 PROTOBUF_LIMIT = (1 << 31) - 1  # bytes of the largest message that the protobuf libraries read

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from sardonyx._src.errors import InputError
 from sardonyx._src.infer.walk import infer_partially
-from sardonyx._src.ir.graph import Graph, Node, QuantizationAnnotation, Value
-from sardonyx._src.ir.model import Model, Note, TrainingInfo, clone
+from sardonyx._src.ir import Graph, Model, Node, Value
+from sardonyx._src.ir.graph import QuantizationAnnotation
+from sardonyx._src.ir.model import Note, TrainingInfo, clone
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.walk import captures, graphs, values
 from sardonyx._src.tools.calls import main_graphs, remove_uncalled

@@ -19,7 +19,7 @@ from sardonyx._src.arguments import (
 )
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.loading.load import ModelSource, load, resolve_model
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.tools import extract as extraction
 from sardonyx._src.tools import inline as inlining
 from sardonyx._src.tools import rename as renaming

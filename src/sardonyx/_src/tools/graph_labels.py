@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from sardonyx._src.errors import InputError
-from sardonyx._src.ir.graph import Graph, Node
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Graph, Model, Node
 from sardonyx._src.suggestions import suggest
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from sardonyx._src.infer.walk import infer_partially
+from sardonyx._src.ir import Function, Graph, Model, Node
 from sardonyx._src.ir.copier import Copier
-from sardonyx._src.ir.graph import Graph, Node
-from sardonyx._src.ir.model import Function, Model, clone
+from sardonyx._src.ir.model import clone
 from sardonyx._src.ir.parameters import bind_parameters
 from sardonyx._src.ir.walk import captures, graphs, nodes, roots
 from sardonyx._src.tools.calls import callee, main_graphs, reachable_functions, remove_uncalled

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from sardonyx._src.ir.graph import Graph
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Graph, Model
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.tools.calls import main_graphs
 

@@ -8,9 +8,9 @@ from sardonyx._src.convert.conversion import expand_vendor_operators
 from sardonyx._src.convert.vendor_operators import vendor_operators
 from sardonyx._src.errors import InputError, InvalidModel, LimitError
 from sardonyx._src.infer.omissions import OMITTED, FunctionSummary, refuse_omissions, summarize_functions
-from sardonyx._src.ir.graph import Graph, Node
+from sardonyx._src.ir import Function, Graph, Model, Node
 from sardonyx._src.ir.inline import inline as put_body
-from sardonyx._src.ir.model import Function, FunctionKey, Model, Note, clone
+from sardonyx._src.ir.model import FunctionKey, Note, clone
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.parameters import filled_parameters, undecided_defaults
 from sardonyx._src.ir.walk import location, nodes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sardonyx._src.errors import InputError
-from sardonyx._src.ir.graph import Graph, Value
+from sardonyx._src.ir import Graph, Value
 from sardonyx._src.ir.walk import graph_path, graphs, values
 from sardonyx._src.suggestions import suggest
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from sardonyx._src.errors import InputError
-from sardonyx._src.ir.graph import Graph, Node, Value
+from sardonyx._src.ir import Graph, Node, Value
 from sardonyx._src.ir.walk import captures
 
 MAX_PATH_NAMES = 5  # names that a message lists of the path from an output to a missing input

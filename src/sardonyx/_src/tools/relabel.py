@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Function, FunctionKey, Model
+from sardonyx._src.ir import Function, Graph, Model, Node, Value
+from sardonyx._src.ir.model import FunctionKey
 from sardonyx._src.ir.walk import graphs, nodes, values
 from sardonyx._src.tools.imports import remove_unused_imports, scopes
 

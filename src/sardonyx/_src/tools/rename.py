@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from sardonyx._src.errors import InputError
+from sardonyx._src.ir import Graph, Model, Node, Value
 from sardonyx._src.ir.dims import Dim, from_param
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import FunctionKey, Model, clone
+from sardonyx._src.ir.model import FunctionKey, clone
 from sardonyx._src.ir.walk import graphs, nodes, values
 from sardonyx._src.schema import canonical, domains, versions
 from sardonyx._src.suggestions import suggest

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.dims import Dim, Expr
-from sardonyx._src.ir.graph import Attribute, AttributeScalar, AttributeValue, Graph, Node
-from sardonyx._src.ir.types import (
+from sardonyx._src.ir import (
+    Attribute,
+    AttributeScalar,
+    AttributeValue,
+    Graph,
     MapType,
+    Node,
     OptionalType,
     SequenceType,
     Shape,
@@ -17,6 +19,8 @@ from sardonyx._src.ir.types import (
     TensorType,
     Type,
 )
+from sardonyx._src.ir.attributes import AttributeType
+from sardonyx._src.ir.dims import Dim, Expr
 from sardonyx._src.ir.walk import graphs, values
 
 TYPE_ATTRIBUTES = (AttributeType.TYPE_PROTO, AttributeType.TYPE_PROTOS)

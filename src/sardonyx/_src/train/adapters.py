@@ -15,12 +15,9 @@ from sardonyx._src.arguments import require_integer, require_type
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.text import from_text
+from sardonyx._src.ir import Array, Attribute, Function, Graph, Model, Node, Tensor, TensorType, Value
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
-from sardonyx._src.ir.model import Function, Model
 from sardonyx._src.ir.names import FreshNames
-from sardonyx._src.ir.tensors import Array, Tensor
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ir.walk import location, nodes, roots
 from sardonyx._src.train.losses.base import check_number
 from sardonyx._src.train.prepare.inference_only import without_training

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Graph, Tensor, TensorType, Value
 from sardonyx._src.ir.build import GraphBuilder
-from sardonyx._src.ir.graph import Graph, Value
 from sardonyx._src.ir.names import FreshNames
-from sardonyx._src.ir.tensors import Tensor
-from sardonyx._src.ir.types import TensorType
 
 
 class AlgorithmBuilder(GraphBuilder):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from sardonyx._src.arguments import require_integer
 from sardonyx._src.compile.program.recomputation import METADATA_KEY, MemoryGoal, goal_of
 from sardonyx._src.errors import InputError
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 
 
 def check_goal(goal: MemoryGoal | None) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from sardonyx._src.errors import InputError
+from sardonyx._src.ir import Attribute, Model, Node, TensorType, Value
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Attribute, Node, Value
-from sardonyx._src.ir.model import Model, TrainingInfo
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir.model import TrainingInfo
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.tools.extract import extract
 from sardonyx._src.train.prepare.training_mode import BATCH_NORM, DROPOUT

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from sardonyx._src.compile.program.lazy_constants import aligned_empty
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import RuntimeValue
 
 FIRST_STEPS = 2  # in the first steps the session allocates the results: buffers for them would be a third copy of the state

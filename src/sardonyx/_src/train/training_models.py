@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from sardonyx._src.errors import InputError
+from sardonyx._src.ir import Graph, Model, Tensor, TensorType, Value
 from sardonyx._src.ir.copier import Copier
-from sardonyx._src.ir.graph import Graph, Value
-from sardonyx._src.ir.model import Model, TrainingInfo, clone_function
-from sardonyx._src.ir.tensors import Tensor
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir.model import TrainingInfo, clone_function
 
 
 def state_values(model: Model) -> list[Value]:

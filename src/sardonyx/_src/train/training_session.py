@@ -22,9 +22,8 @@ from sardonyx._src.errors import InputError, OutputError
 from sardonyx._src.io.loading.load import ModelSource, load
 from sardonyx._src.io.memory_release import release_pages
 from sardonyx._src.io.saving.save import save
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.model import Model, TrainingInfo, clone
-from sardonyx._src.ir.tensors import Array, Tensor
+from sardonyx._src.ir import Array, Model, Tensor, Value
+from sardonyx._src.ir.model import TrainingInfo, clone
 from sardonyx._src.ops.api import RunLimits, RunResult, RuntimeValue
 from sardonyx._src.runtime.session.session import ENGINES, Engine, Session
 from sardonyx._src.runtime.session.session_origin import MAX_THREADS

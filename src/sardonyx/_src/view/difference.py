@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sardonyx._src.errors import SardonyxError
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Graph, Model, Node, Value
 from sardonyx._src.measure.compare.models import ModelComparison
 from sardonyx._src.measure.quantities import pluralize
 from sardonyx._src.proto import messages as m

@@ -15,7 +15,7 @@ from sardonyx._src.io.external import Policy
 from sardonyx._src.io.loading.file_formats import FileData, recognize_format
 from sardonyx._src.io.loading.load import pause_gc
 from sardonyx._src.io.loading.operator_sets import OperatorSetSource
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.partial import decode_partially
 from sardonyx._src.proto.record import Record

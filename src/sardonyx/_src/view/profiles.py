@@ -15,14 +15,13 @@ import numpy as np
 from sardonyx._src.arguments import shown
 from sardonyx._src.compile.partition.region import name_of
 from sardonyx._src.compile.printing.steps import action_kind
+from sardonyx._src.compile.program import Step
 from sardonyx._src.compile.program.program import Action, FallbackOp
-from sardonyx._src.compile.program.step import Step
 from sardonyx._src.errors import InputError, SardonyxError
 from sardonyx._src.infer.walk import infer_partially
 from sardonyx._src.io.loading.load import PathSource
+from sardonyx._src.ir import Model, TensorType
 from sardonyx._src.ir.dims import Expr
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.measure.costs import cost_of
 from sardonyx._src.measure.feeds import complete_feeds
 from sardonyx._src.measure.profiling import open_native, profile_engine

@@ -15,8 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from sardonyx._src.errors import InputError, SardonyxError
 from sardonyx._src.io.saving.save import save
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir import Model, Tensor
 from sardonyx._src.proto import messages as m
 from sardonyx._src.tools.extract import extract
 from sardonyx._src.tools.graph_models import graph_model

@@ -8,10 +8,8 @@ from itertools import islice
 
 from sardonyx._src.check.engine.api import Report
 from sardonyx._src.formatters import formats_html
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
-from sardonyx._src.ir.model import Function, Model
+from sardonyx._src.ir import Attribute, Function, Graph, Model, Node, SparseTensor, Tensor, Value
 from sardonyx._src.ir.model_version import format_model_version
-from sardonyx._src.ir.tensors import SparseTensor, Tensor
 from sardonyx._src.measure.compare.models import COLUMNS, ModelComparison
 from sardonyx._src.measure.quantities import pluralize
 from sardonyx._src.runtime.programs.memory_report import MemoryReport

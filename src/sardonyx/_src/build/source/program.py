@@ -19,11 +19,20 @@ from sardonyx._src.build.source.values import (
 )
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
+from sardonyx._src.ir import (
+    Attribute,
+    Function,
+    Graph,
+    Model,
+    Node,
+    SparseTensor,
+    Tensor,
+    TensorType,
+    Type,
+    Value,
+)
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
-from sardonyx._src.ir.model import Function, FunctionKey, Model, require_model
-from sardonyx._src.ir.tensors import SparseTensor, Tensor
-from sardonyx._src.ir.types import TensorType, Type
+from sardonyx._src.ir.model import FunctionKey, require_model
 from sardonyx._src.ir.walk import nodes
 
 MAX_INLINE_ELEMENTS = (

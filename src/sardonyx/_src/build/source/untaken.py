@@ -8,9 +8,7 @@ from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.observer import ContextFactory
 from sardonyx._src.infer.plan import InferencePlan
 from sardonyx._src.infer.walk import infer_partially
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.types import Type
+from sardonyx._src.ir import Graph, Model, Node, Type, Value
 from sardonyx._src.ir.walk import nodes
 
 

@@ -10,17 +10,19 @@ import re
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array, SparseTensor, Tensor
-from sardonyx._src.ir.types import (
+from sardonyx._src.ir import (
+    Array,
     MapType,
-    OpaqueType,
     OptionalType,
     SequenceType,
     Shape,
+    SparseTensor,
     SparseTensorType,
+    Tensor,
     TensorType,
     Type,
 )
+from sardonyx._src.ir.types import OpaqueType
 
 MAX_LITERAL = 64  # elements of an array up to which it is written as a list, not in base64
 RESERVED = frozenset({"b", "np", "sx", "base64", "weights", "model", "ir"})

@@ -9,12 +9,12 @@ from typing import TypeAlias, TypeVar, cast, get_args
 
 from sardonyx._src.arguments import require_choice, require_text, type_name
 from sardonyx._src.check.driver.pages import OWN_PAGES, RulePage
-from sardonyx._src.check.engine.api import MAX_IR_VERSION, Finding, Rule, RuleFunction, Severity
+from sardonyx._src.check.engine import Finding, Severity
+from sardonyx._src.check.engine.api import MAX_IR_VERSION, Rule, RuleFunction
 from sardonyx._src.check.engine.registry import OWN_RULES
 from sardonyx._src.check.type_rules.subjects import TYPE_RULE_SUBJECTS, TypedModel
 from sardonyx._src.errors import InputError
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model, Node, Value
 
 Place: TypeAlias = "Node | Value | None"
 OwnRule: TypeAlias = "Callable[[Model], Iterable[tuple[Place, str]]]"

@@ -13,7 +13,7 @@ from sardonyx._src.io.loading.file_formats import FileData, explain_failure, req
 from sardonyx._src.io.loading.load import PathSource, Serializable, map_or_read, read_stream
 from sardonyx._src.io.regular_files import open_regular, read_regular
 from sardonyx._src.io.serde import to_proto
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import chunks, decode
 from sardonyx._src.proto.record import Record

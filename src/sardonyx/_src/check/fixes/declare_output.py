@@ -15,8 +15,8 @@ from sardonyx._src.infer.walk import infer_partially
 from sardonyx._src.io.external import ExternalFiles
 from sardonyx._src.io.serde import from_proto
 from sardonyx._src.io.serde.types import type_to
+from sardonyx._src.ir import TensorType
 from sardonyx._src.ir.dims import Dim, Expr
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.proto.messages import GraphProto, ModelProto
 
 

@@ -17,8 +17,8 @@ from sardonyx._src.check.engine.context import RecordPath, RuleContext
 from sardonyx._src.check.engine.document import Document
 from sardonyx._src.check.engine.walk import Walk
 from sardonyx._src.docpages import load_page
+from sardonyx._src.ir import TensorType
 from sardonyx._src.ir.names import FreshNames
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.record import Record
 

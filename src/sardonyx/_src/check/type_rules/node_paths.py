@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from sardonyx._src.check.engine.body import key_of
+from sardonyx._src.ir import Graph, Model, Node
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Graph, Node
-from sardonyx._src.ir.model import Model
 from sardonyx._src.proto import messages as m
 
 

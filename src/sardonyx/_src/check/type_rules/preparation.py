@@ -8,16 +8,8 @@ from dataclasses import replace
 
 from sardonyx._src.check.engine.findings import LocatedFinding
 from sardonyx._src.check.type_rules.node_paths import NodePaths
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.types import (
-    OptionalType,
-    SequenceType,
-    SparseTensorType,
-    TensorType,
-    Type,
-    with_opaque_domain,
-)
+from sardonyx._src.ir import Model, OptionalType, SequenceType, SparseTensorType, TensorType, Type, Value
+from sardonyx._src.ir.types import with_opaque_domain
 from sardonyx._src.ir.walk import nodes, roots
 
 OUTSIDE_GRAPHS = ("SX01", "SX02", "SX5", "SX9")  # code prefixes of rules that do not concern graphs

@@ -29,11 +29,9 @@ from sardonyx._src.infer.plan import InferencePlan
 from sardonyx._src.infer.walk import infer_partially
 from sardonyx._src.io.external import ExternalFiles
 from sardonyx._src.io.serde import from_proto
+from sardonyx._src.ir import Graph, Model, Node, Type, Value
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.large_graphs import dismantle
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.types import Type
 from sardonyx._src.ir.walk import roots
 from sardonyx._src.proto import messages as m
 

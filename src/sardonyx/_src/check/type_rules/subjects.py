@@ -9,10 +9,8 @@ from typing import TypeAlias, TypeVar
 from sardonyx._src.check.engine.api import Finding, Severity, rule
 from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.context import NodeInferenceContext
+from sardonyx._src.ir import Function, Graph, Model, Node, Type, Value
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Function, Model
-from sardonyx._src.ir.types import Type
 from sardonyx._src.schema import OpSchema
 
 

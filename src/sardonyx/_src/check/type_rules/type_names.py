@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sardonyx._src.ir.types import (
-    MapType,
-    OpaqueType,
-    OptionalType,
-    SequenceType,
-    SparseTensorType,
-    TensorType,
-    Type,
-)
+from sardonyx._src.ir import MapType, OptionalType, SequenceType, SparseTensorType, TensorType, Type
+from sardonyx._src.ir.types import OpaqueType
 
 MAX_TYPES_IN_MESSAGE = 6  # types that a message lists
 

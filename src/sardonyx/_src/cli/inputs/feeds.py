@@ -12,7 +12,7 @@ import numpy as np
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.external import ExternalFiles, Policy
 from sardonyx._src.io.serde.data import datum_from, record_type
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.proto.binary import decode
 from sardonyx._src.runtime.session.session import SessionValue
 

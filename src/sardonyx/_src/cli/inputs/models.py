@@ -12,7 +12,7 @@ from sardonyx._src.errors import InputError
 from sardonyx._src.io.external import Policy
 from sardonyx._src.io.loading.environment import OPERATOR_SETS_VARIABLE
 from sardonyx._src.io.loading.load import load
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from sardonyx._src.compile.program.precision import EXACT, PRECISIONS
+from sardonyx._src.compile.program import EXACT
+from sardonyx._src.compile.program.precision import PRECISIONS
 
 
 def add_precision(parser: argparse.ArgumentParser) -> None:

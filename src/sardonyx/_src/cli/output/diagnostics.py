@@ -7,7 +7,8 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from sardonyx._src.check import AppliedFix, Report
-from sardonyx._src.check.engine.api import Diagnostic, Severity
+from sardonyx._src.check.engine import Severity
+from sardonyx._src.check.engine.api import Diagnostic
 from sardonyx._src.cli.output.streams import printable
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")

@@ -20,7 +20,7 @@ from sardonyx._src.cli.output.streams import STANDARD_STREAM, printable
 from sardonyx._src.cli.output.summary import Json, locations, weights
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.saving.save import save
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.ir.model_version import parse_model_version
 
 

@@ -16,8 +16,8 @@ from sardonyx._src.cli.output.summary import Json
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.serde.data import datum_to
-from sardonyx._src.ir.tensors import Array, SparseTensor
-from sardonyx._src.ir.types import Type, shape_text
+from sardonyx._src.ir import Array, SparseTensor, Type
+from sardonyx._src.ir.types import shape_text
 from sardonyx._src.measure.quantities import pluralize
 from sardonyx._src.ops.api import RunResult, RuntimeValue
 from sardonyx._src.proto.binary import encode

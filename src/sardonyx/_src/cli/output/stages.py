@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from sardonyx._src.cli.output.streams import printable, write_out
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.compile.partition.scope import RegionGraph
+from sardonyx._src.compile.partition import RegionGraph
 from sardonyx._src.compile.pipeline import compile_stages
 from sardonyx._src.compile.printing.formatter import ProgramFormatter
 from sardonyx._src.compile.printing.kernels import format_kernels, format_llvm
@@ -15,13 +15,13 @@ from sardonyx._src.compile.printing.loops import format_loops
 from sardonyx._src.compile.printing.plan import format_memory_plan
 from sardonyx._src.compile.printing.regions import format_regions
 from sardonyx._src.compile.printing.steps import format_steps
+from sardonyx._src.compile.program import EXACT, Precision
 from sardonyx._src.compile.program.defects import typed_defects
 from sardonyx._src.compile.program.executable import Executable
-from sardonyx._src.compile.program.precision import EXACT, Precision
 from sardonyx._src.grad.runnable import without_gradient_nodes
 from sardonyx._src.interp.program import check_kernels
 from sardonyx._src.io.nesting import limit_nesting
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.runtime.programs.precision import require_precision
 
 

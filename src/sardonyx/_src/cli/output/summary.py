@@ -8,10 +8,8 @@ from typing import TypeAlias
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.io.external import ExternalStorage
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.model import Function, Model
+from sardonyx._src.ir import Function, Model, SparseTensor, Tensor, Value
 from sardonyx._src.ir.model_version import format_model_version
-from sardonyx._src.ir.tensors import SparseTensor, Tensor
 from sardonyx._src.ir.walk import graphs, nodes, roots
 
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"

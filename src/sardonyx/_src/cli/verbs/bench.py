@@ -37,7 +37,7 @@ from sardonyx._src.errors import InputError
 from sardonyx._src.io.external import Policy
 from sardonyx._src.io.loading.operator_set_path import environment_folders
 from sardonyx._src.io.saving.save import save
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.ir.types import shape_text
 from sardonyx._src.measure.engines import OURS, require_engine
 from sardonyx._src.measure.feeds import choose_feeds, ports_of

@@ -22,7 +22,7 @@ from sardonyx._src.cli.output.models import add_json, add_out, set_model_version
 from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.convert.partial_conversion import convert_partially
 from sardonyx._src.errors import ConversionError, InputError
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.ir.walk import nodes, roots
 from sardonyx._src.measure.quantities import pluralize
 from sardonyx._src.schema import canonical

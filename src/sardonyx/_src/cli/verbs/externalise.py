@@ -30,7 +30,7 @@ from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.cli.output.summary import locations, weights
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.loading.load import load
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.measure.quantities import pluralize
 from sardonyx._src.tools.externalise import externalise
 

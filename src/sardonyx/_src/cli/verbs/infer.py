@@ -16,8 +16,7 @@ from sardonyx._src.cli.inputs.models import add_model, load_model
 from sardonyx._src.cli.output.models import add_json, add_out, set_model_version, write_model
 from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.infer.walk import infer_partially
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model, Value
 from sardonyx._src.ir.walk import graph_path, graphs, roots, values
 
 HELP = "infer types and symbolic shapes"

@@ -33,7 +33,7 @@ from sardonyx._src.cli.output.progress import progress
 from sardonyx._src.cli.output.random_inputs import sizes_reported
 from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.errors import CompilerWarning, InputError, ShapeWarning
-from sardonyx._src.ir.types import Type
+from sardonyx._src.ir import Type
 from sardonyx._src.measure.random_feeds import RandomFeeds, random_feeds
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.declarations.shape_policy import SHAPE_POLICIES

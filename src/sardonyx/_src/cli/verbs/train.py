@@ -31,7 +31,7 @@ from sardonyx._src.cli.output.models import add_json, add_out, save_model, write
 from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.cli.output.training_progress import training_progress
 from sardonyx._src.errors import InputError
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.runtime.session.session import ENGINES
 from sardonyx._src.train.adapters import ADAPTER_WEIGHTS, add_adapters
 from sardonyx._src.train.fit.data import DataSource

@@ -9,7 +9,7 @@ from typing import Any
 from sardonyx._src.errors import LimitError, MissingPackage
 from sardonyx._src.io.loading.load import ModelSource, load
 from sardonyx._src.io.saving.save import save
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 
 MAX_MESSAGE = (1 << 31) - 1  # bytes of the largest message that protobuf encodes
 

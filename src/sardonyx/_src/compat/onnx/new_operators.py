@@ -9,8 +9,8 @@ import numpy as np
 
 from sardonyx._src.build.own_operators import TENSORS, claim
 from sardonyx._src.errors import InputError
+from sardonyx._src.ir import Model
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.walk import nodes, roots
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.schema import OpSchema

@@ -19,8 +19,7 @@ from sardonyx._src.arguments import (
 from sardonyx._src.compat.onnx.new_operators import define_operators
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.loading.load import ModelSource, load
-from sardonyx._src.ir.graph import Node
-from sardonyx._src.ir.types import Type
+from sardonyx._src.ir import Node, Type
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.declarations.shape_policy import ShapePolicy
 from sardonyx._src.runtime.session.session import Session

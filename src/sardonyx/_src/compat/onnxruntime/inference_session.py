@@ -22,7 +22,7 @@ from sardonyx._src.compat.onnxruntime.options import RunOptions, SessionOptions
 from sardonyx._src.compat.onnxruntime.ort_value import OrtValue
 from sardonyx._src.compat.onnxruntime.profiling import SessionProfile
 from sardonyx._src.compat.onnxruntime.providers import AVAILABLE, check_providers
-from sardonyx._src.compile.program.precision import EXACT, Precision
+from sardonyx._src.compile.program import EXACT, Precision
 from sardonyx._src.errors import UnsupportedProcessor
 from sardonyx._src.ops.api import RunResult
 from sardonyx._src.runtime.programs.precision import require_precision

@@ -9,8 +9,7 @@ from sardonyx._src.compat.onnxruntime.options import SessionOptions
 from sardonyx._src.compat.onnxruntime.ort_value import OrtValue
 from sardonyx._src.io.loading.load import ModelSource, load
 from sardonyx._src.io.saving.save import save
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir import Model, Tensor
 from sardonyx._src.ir.types import symbols_of
 from sardonyx._src.rewrite.optimize import optimize
 from sardonyx._src.tools.set_dims import set_dims

@@ -5,16 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import MapType, OptionalType, SequenceType, SparseTensorType, TensorType, Type
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.types import (
-    MapType,
-    OpaqueType,
-    OptionalType,
-    SequenceType,
-    SparseTensorType,
-    TensorType,
-    Type,
-)
+from sardonyx._src.ir.types import OpaqueType
 from sardonyx._src.runtime.session.session import SessionValue
 
 

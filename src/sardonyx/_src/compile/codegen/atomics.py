@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from sardonyx._src.compile.codegen.blocks import I64, BlockBuilder, StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot, Target
+from sardonyx._src.compile.codegen.blocks import BlockBuilder
 
 X86_EXCEPTION_FLAGS = 0x3F  # bits of MXCSR that record exceptions, and do not belong to the mode
 DEFAULT_FLOAT_MODE = {"x86": 0x1F80, "arm": 0}  # MXCSR or FPCR: round to nearest, subnormals kept, no traps

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sardonyx._src.compile.codegen.builder import Element, FunctionBuilder, LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import Element, FunctionBuilder, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.half_precision import (
     extend_half,
     round_to_odd_double,

@@ -9,8 +9,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
+from sardonyx._src.compile.codegen import FunctionBuilder, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.blocks import BlockBuilder
-from sardonyx._src.compile.codegen.builder import FunctionBuilder, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS, convert, resize_integer
 from sardonyx._src.compile.codegen.expressions import (
     Apply,

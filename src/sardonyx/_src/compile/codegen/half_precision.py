@@ -6,7 +6,7 @@ them; bfloat16 never is, because the instructions of x86 flush subnormal numbers
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen.builder import Element, FunctionBuilder, LLVMValue
+from sardonyx._src.compile.codegen import Element, FunctionBuilder, LLVMValue
 
 FLOAT32_INFINITY = 0x7F800000
 FLOAT16_INFINITY = 0x7C00

@@ -13,11 +13,8 @@ A kernel is a function that receives a builder and reads from top to bottom:
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen.blocks import I64
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Parameters, Target
 from sardonyx._src.compile.codegen.emit_expressions import ExpressionEmitter
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 
 
 class KernelBuilder(ExpressionEmitter):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from sardonyx._src.compile.codegen.builder import FunctionBuilder, LLVMValue
+from sardonyx._src.compile.codegen import FunctionBuilder, LLVMValue
 from sardonyx._src.compile.codegen.element_types import convert_to_float
 from sardonyx._src.dtypes import DataType
 

@@ -25,10 +25,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot, Target
 from sardonyx._src.compile.codegen.atomics import RuntimeFunctionBuilder
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.executor import status
 
 ARRAY_COUNT, FEED_COUNT, RELOCATION_COUNT = 0, 1, 2  # numbers of arrays, of fed arrays, and of relocations

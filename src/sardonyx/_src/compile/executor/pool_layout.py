@@ -6,9 +6,8 @@ The units of a product of matrices are a grid: panels of B, each with groups of 
 
 from __future__ import annotations
 
+from sardonyx._src.compile.codegen import I64, LLVMValue, StackSlot
 from sardonyx._src.compile.codegen.atomics import RuntimeFunctionBuilder
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMValue
 
 RECORD_SLOTS = 8  # slots of a tape record
 KERNEL, ARGS, UNITS, WEIGHT, JUMP, FLAG, ROW_GROUPS, BLOCK_GROUPS = range(RECORD_SLOTS)

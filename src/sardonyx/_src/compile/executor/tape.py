@@ -34,14 +34,12 @@ on which thread computes them; the caller's own mode is restored at the end.
 
 from __future__ import annotations
 
+from sardonyx._src.compile.codegen import I64, LLVMValue, StackSlot, Target
 from sardonyx._src.compile.codegen.atomics import (
     DEFAULT_FLOAT_MODE,
     INTRINSIC_DECLARATIONS,
     architecture_family,
 )
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMValue
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.executor import status
 from sardonyx._src.compile.executor.pool_layout import (
     ARGS,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot
 from sardonyx._src.compile.codegen.atomics import DEFAULT_FLOAT_MODE
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.executor.pool_layout import (
     AVOIDED_CPU,
     CALLER_CPU,

@@ -9,13 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters
 from sardonyx._src.compile.codegen.canonical_text import canonical_text
 from sardonyx._src.compile.codegen.expressions import Local, Scalar
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.program.step import KernelArgument
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import KernelArgument, TensorView
 
 OperandLayout = Literal["scalar", "column", "matrix"]
 RESULT = Local("x")

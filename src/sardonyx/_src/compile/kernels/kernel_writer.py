@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
 from sardonyx._src.build.attributes import element_type_of
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.element_types import (
     LLVM_ELEMENTS,
     convert,
@@ -17,8 +16,6 @@ from sardonyx._src.compile.codegen.element_types import (
 )
 from sardonyx._src.compile.codegen.emit_expressions import BINARY_OPS, INTRINSIC_NAMES, UNARY_OPS
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 

@@ -21,13 +21,11 @@ from sardonyx._src.compile.layouts.laid_out import (
     SizeWrite,
 )
 from sardonyx._src.compile.layouts.registry import lay_out_bodies
-from sardonyx._src.compile.partition.region import Alias, Fallback, FusedEpilogue, Read, Region
-from sardonyx._src.compile.partition.scope import RegionGraph
+from sardonyx._src.compile.partition import Alias, FusedEpilogue, Read, Region, RegionGraph
+from sardonyx._src.compile.partition.region import Fallback
+from sardonyx._src.compile.program import CHANNELS_LAST, DENSE, Buffer, Guard, TensorView, row_major_strides
 from sardonyx._src.compile.program.defects import DEFECTS, RefusedRegions
-from sardonyx._src.compile.program.guards import Guard
 from sardonyx._src.compile.program.layout import (
-    CHANNELS_LAST,
-    DENSE,
     ChannelsLast,
     CustomLayout,
     Follow,
@@ -37,18 +35,14 @@ from sardonyx._src.compile.program.layout import (
 )
 from sardonyx._src.compile.program.program import BindSizes, CopyIn, FallbackOp
 from sardonyx._src.compile.program.tensor import (
-    Buffer,
-    TensorView,
     channels_first_permutation,
     channels_last_permutation,
     dense_bytes,
     dense_temporary,
-    row_major_strides,
 )
 from sardonyx._src.compile.program.views import slice_axis
+from sardonyx._src.ir import Node, TensorType, Value
 from sardonyx._src.ir.dims import Known
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ir.walk import captures
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from sardonyx._src.compile.partition.region import Region
-from sardonyx._src.compile.partition.scope import RegionGraph
-from sardonyx._src.compile.program.layout import CHANNELS_LAST
-from sardonyx._src.compile.program.tensor import TensorView, row_major_strides
+from sardonyx._src.compile.partition import Region, RegionGraph
+from sardonyx._src.compile.program import CHANNELS_LAST, TensorView, row_major_strides
 from sardonyx._src.compile.program.views import slice_axis
+from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import Known
-from sardonyx._src.ir.graph import Value
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from typing import TypeVar, cast
 
 import numpy as np
 
-from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
+from sardonyx._src.compile.program import Buffer, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 T = TypeVar("T")
 

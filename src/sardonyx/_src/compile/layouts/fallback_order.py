@@ -12,8 +12,7 @@ from collections.abc import Collection, Sequence
 from sardonyx._src.compile.layouts.laid_out import LayoutItem
 from sardonyx._src.compile.program.program import BindSizes, CopyIn, FallbackOp
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Node, TensorType, Value
 from sardonyx._src.ops.registry import find
 
 

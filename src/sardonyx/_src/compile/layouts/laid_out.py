@@ -8,13 +8,11 @@ from typing import Generic, TypeAlias, TypeVar
 
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.layouts.constants import ConstantPool
-from sardonyx._src.compile.partition.region import Region
-from sardonyx._src.compile.partition.scope import RegionGraph
-from sardonyx._src.compile.program.guards import Guard
+from sardonyx._src.compile.partition import Region, RegionGraph
+from sardonyx._src.compile.program import Guard, TensorView
 from sardonyx._src.compile.program.program import BindSizes, CopyIn, FallbackOp
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import Known
-from sardonyx._src.ir.graph import Value
 
 C_co = TypeVar("C_co", covariant=True)
 

@@ -19,8 +19,10 @@ from sardonyx._src.compile.layouts.laid_out import (
 )
 from sardonyx._src.compile.layouts.verify_elements import Boxes, TensorBoxes, WrittenElements
 from sardonyx._src.compile.layouts.verify_sizes import verify_sizes
-from sardonyx._src.compile.partition.region import Read, Write, describe
+from sardonyx._src.compile.partition import Read, Write
+from sardonyx._src.compile.partition.region import describe
 from sardonyx._src.compile.partition.verify_roles import RoleVerifier
+from sardonyx._src.compile.program import Buffer, TensorView
 from sardonyx._src.compile.program.layout import (
     ChannelsLast,
     CustomLayout,
@@ -33,14 +35,10 @@ from sardonyx._src.compile.program.layout import (
 )
 from sardonyx._src.compile.program.program import BindSizes, CopyIn, FallbackOp
 from sardonyx._src.compile.program.size_facts import SizeFacts
-from sardonyx._src.compile.program.tensor import (
-    Buffer,
-    TensorView,
-    channels_last_permutation,
-)
+from sardonyx._src.compile.program.tensor import channels_last_permutation
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Node, Value
 from sardonyx._src.ir.dims import Expr, evaluate
-from sardonyx._src.ir.graph import Node, Value
 
 Where: TypeAlias = Callable[[], str]  # describes an item, for messages
 # Sample sizes of symbolic dims: dims get this size or one of the next two numbers.  Of each row, the first

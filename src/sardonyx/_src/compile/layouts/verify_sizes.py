@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from sardonyx._src.compile.layouts.dim_signatures import broadcast_operands, required_equal
 from sardonyx._src.compile.layouts.laid_out import LaidOutBody, LaidOutGraph, LaidOutRegion
-from sardonyx._src.compile.partition.region import Fallback, Region, describe, name_of
-from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.partition import Region, Scope
+from sardonyx._src.compile.partition.region import Fallback, describe, name_of
 from sardonyx._src.compile.program.size_facts import SizeFacts
-from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir import Node
 from sardonyx._src.ops.registry import find
 
 

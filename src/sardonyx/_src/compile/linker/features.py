@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.linker.amx_permission import AMX_PREFIX, request_amx
 
 CPUINFO = Path("/proc/cpuinfo")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.llvm.compile_workers import CompileJob, WorkerPool, encode_request
 
 MIN_MODULES = 3  # for fewer modules, no worker is started

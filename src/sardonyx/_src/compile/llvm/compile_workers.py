@@ -32,7 +32,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from queue import SimpleQueue
 
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.llvm import compiler
 from sardonyx._src.errors import LimitError
 from sardonyx._src.threads import start_thread

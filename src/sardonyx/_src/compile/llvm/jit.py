@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.linker import link
 from sardonyx._src.compile.linker.amx_permission import request_amx, without_amx
 from sardonyx._src.compile.linker.elf import ElfObject

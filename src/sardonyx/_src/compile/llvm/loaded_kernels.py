@@ -10,7 +10,7 @@ import sardonyx._src.compile as package
 from sardonyx._src.compile.llvm import async_compile, jit
 from sardonyx._src.compile.llvm.cache import default_cache
 from sardonyx._src.compile.llvm.jit import LLVM_LOCK, Library, host_target
-from sardonyx._src.compile.program.step import Kernel
+from sardonyx._src.compile.program import Kernel
 
 LOADED: dict[str, Library] = {}  # by `Kernel.key`
 

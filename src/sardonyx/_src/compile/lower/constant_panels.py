@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from sardonyx._src.compile.kernels.gemm.panels import Panels, choose_panel_tile, pack_constant
-from sardonyx._src.compile.lower.lowering import Lowering
+from sardonyx._src.compile.lower import Lowering
+from sardonyx._src.ir import Array, Value
 from sardonyx._src.ir.dims import Known
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import Array
 
 
 def constant_panels(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.executor import status
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.kernels.data_movement.write_sizes import write_sizes_step
@@ -22,18 +22,17 @@ from sardonyx._src.compile.llvm.loaded_kernels import compile_kernel_async
 from sardonyx._src.compile.lower.open_parameters import open_parameters
 from sardonyx._src.compile.lower.registry import lowering_of
 from sardonyx._src.compile.prepare.graph_info import has_room
+from sardonyx._src.compile.program import Buffer, Guard, Step, TensorView
 from sardonyx._src.compile.program.assumptions import Observation, observation_of
 from sardonyx._src.compile.program.defects import DEFECTS, RefusedRegions
-from sardonyx._src.compile.program.guards import Guard
 from sardonyx._src.compile.program.local_sizes import UNKNOWN_BINDING, reserve_memory
 from sardonyx._src.compile.program.program import Action, BindSizes, FallbackOp, Program
 from sardonyx._src.compile.program.size_limits import can_describe_memory
-from sardonyx._src.compile.program.step import Step, sizes_of
-from sardonyx._src.compile.program.tensor import Buffer, TensorView, dense_temporary
+from sardonyx._src.compile.program.step import sizes_of
+from sardonyx._src.compile.program.tensor import dense_temporary
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Array, Node
 from sardonyx._src.ir.dims import Expr, Known
-from sardonyx._src.ir.graph import Node
-from sardonyx._src.ir.tensors import Array
 
 T = TypeVar("T")
 

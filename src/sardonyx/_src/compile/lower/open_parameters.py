@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.partition import Scope
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Node, TensorType, Value
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.ops import registry
 

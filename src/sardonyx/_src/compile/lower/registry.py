@@ -10,8 +10,8 @@ from sardonyx._src.compile.partition.registry import OPERATOR_INDEX
 if TYPE_CHECKING:
     from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
     from sardonyx._src.compile.lower.lowering import Lowering
+    from sardonyx._src.compile.program import Step
     from sardonyx._src.compile.program.program import Action
-    from sardonyx._src.compile.program.step import Step
 
 C = TypeVar("C")
 Lower: TypeAlias = "Callable[[LaidOutRegion[C], Lowering], Step | Sequence[Action]]"

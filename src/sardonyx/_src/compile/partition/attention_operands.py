@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sardonyx._src.compile.partition.region import Read, Shape, Write
-from sardonyx._src.compile.partition.scope import Scope
-from sardonyx._src.compile.program.layout import DENSE, ROWS, Permuted, UnitStride
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.partition import Read, Scope, Shape, Write
+from sardonyx._src.compile.program import DENSE, TensorView
+from sardonyx._src.compile.program.layout import ROWS, Permuted, UnitStride
 from sardonyx._src.compile.program.views import reshape_view
+from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import Known, dim_min, known_equal, known_ge
-from sardonyx._src.ir.graph import Value
 
 SWAP_HEADS_AND_TOKENS = (0, 2, 1, 3)  # [B, H, S, D] to [B, S, H, D] and back
 

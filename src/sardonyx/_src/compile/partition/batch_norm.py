@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from sardonyx._src.compile.partition.scope import Scope
-from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.compile.partition import BoundNode, Scope
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import Array, Tensor
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, Tensor, TensorType, Value
 from sardonyx._src.rewrite.support.batch_norm import fold_statistics
 
 FIRST_VERSION = 7  # from this version on, attributes and outputs show whether a node is in training mode

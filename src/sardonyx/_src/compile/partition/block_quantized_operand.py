@@ -14,10 +14,9 @@ from sardonyx._src.compile.kernels.block_quantized.blocks import (
 )
 from sardonyx._src.compile.kernels.elementwise.quantization import integer_attribute
 from sardonyx._src.compile.kernels.tuning.tuning import BlockQuantizedTuning
-from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.partition import Scope
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Node, Value
 
 # Metadata of a DequantizeLinear: with level 4, the rows that its result is multiplied by may be rounded to int8.
 ACCURACY_LEVEL, INT8_ACCURACY = "com.microsoft.accuracy_level", "4"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from sardonyx._src.compile.codegen.expressions import Apply, Scalar
+from sardonyx._src.compile.partition import BoundNode, Read, Region, Scope, Shape, fused_region
 from sardonyx._src.compile.partition.int8_layouts import INT8X4_ROWS, padded_layout
 from sardonyx._src.compile.partition.integer_epilogues import (
     KernelExpression,
@@ -20,13 +21,9 @@ from sardonyx._src.compile.partition.integer_epilogues import (
 )
 from sardonyx._src.compile.partition.integer_products import INT8_TYPES, SIGN_OFFSET, shift_to_int8
 from sardonyx._src.compile.partition.product_batches import is_broadcastable
-from sardonyx._src.compile.partition.region import Read, Region, Shape, fused_region
-from sardonyx._src.compile.partition.scope import Scope
-from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Array, Value
 from sardonyx._src.ir.dims import Known, known_equal
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import Array
 
 MAX_RANK = 4
 ZeroForm: TypeAlias = Literal["none", "scalar", "vector"]

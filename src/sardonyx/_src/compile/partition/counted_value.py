@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.partition import Scope
+from sardonyx._src.compile.program import TensorView
 from sardonyx._src.compile.program.program import BindSizes
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import Known
-from sardonyx._src.ir.graph import Value
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import numpy as np
 from sardonyx._src.compile.codegen.expressions import Apply, Cast
 from sardonyx._src.compile.kernels.elementwise.quantization import integer_attribute
 from sardonyx._src.compile.kernels.gemm.int8_dot import has_fast_int8
+from sardonyx._src.compile.partition import BoundNode, FusedEpilogue, Scope
 from sardonyx._src.compile.partition.folded_scales import fold_scales
 from sardonyx._src.compile.partition.integer_epilogues import (
     KernelExpression,
@@ -21,13 +22,9 @@ from sardonyx._src.compile.partition.integer_epilogues import (
     fuse_integer_epilogue,
 )
 from sardonyx._src.compile.partition.integer_products import INT8_TYPES
-from sardonyx._src.compile.partition.region import FusedEpilogue
 from sardonyx._src.compile.partition.requantization import ScaledAccumulator, is_moderate_scale
-from sardonyx._src.compile.partition.scope import Scope
-from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Value
 
 
 @dataclass(frozen=True, slots=True)

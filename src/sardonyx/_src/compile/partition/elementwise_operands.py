@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.compile.kernels.elementwise import quantization
-from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.partition import Scope
+from sardonyx._src.ir import Array, Node, Value
 from sardonyx._src.ir.dims import Known
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.tensors import Array
 
 QUANTIZATION = ("QuantizeLinear", "DequantizeLinear")
 Shape = tuple[Known, ...]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sardonyx._src.compile.codegen.expressions import Scalar
 from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
+from sardonyx._src.compile.partition import FusedEpilogue, Scope, Shape
 from sardonyx._src.compile.partition.fusion import fuse_consumers
 from sardonyx._src.compile.partition.group_builder import FusionGroup
 from sardonyx._src.compile.partition.operand_roles import (
@@ -17,10 +18,8 @@ from sardonyx._src.compile.partition.operand_roles import (
     read_operand,
     role_of,
 )
-from sardonyx._src.compile.partition.region import FusedEpilogue, Shape
-from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir import Value
 
 
 def fuse_epilogue(

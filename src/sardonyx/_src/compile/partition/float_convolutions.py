@@ -9,14 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
-from sardonyx._src.compile.partition.region import Shape
-from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.partition import BoundNode, Scope, Shape
 from sardonyx._src.compile.partition.window_geometry import as_pair, window_geometry
-from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Array, Value
 from sardonyx._src.ir.dims import Known
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import Array
 
 
 @dataclass(frozen=True, slots=True)

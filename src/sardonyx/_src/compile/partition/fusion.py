@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sardonyx._src.compile.codegen.expressions import Local, Scalar
+from sardonyx._src.compile.partition import Scope
 from sardonyx._src.compile.partition.group_builder import Accepts, FusionGroup, GroupBuilder
-from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Node, Value
 from sardonyx._src.ir.dims import Known
-from sardonyx._src.ir.graph import Node, Value
 
 MAX_RESULTS = 4  # results of one kernel, which keeps a pointer to each of its tensors in a register
 Shape = tuple[Known, ...]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sardonyx._src.compile.partition.scope import Scope
-from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.compile.partition import BoundNode, Scope
+from sardonyx._src.ir import Array
 
 
 def constant_bias(op: BoundNode, scope: Scope) -> Array | None:

@@ -15,6 +15,7 @@ from typing import TypeVar
 from sardonyx._src.compile.codegen.element_types import HALF_TYPES
 from sardonyx._src.compile.codegen.expressions import Apply, Local, Number, Scalar
 from sardonyx._src.compile.kernels.elementwise.operators import scalar_expression
+from sardonyx._src.compile.partition import BoundNode, Scope
 from sardonyx._src.compile.partition.batch_norm import folded_statistics
 from sardonyx._src.compile.partition.elementwise_operands import (
     broadcast_shape,
@@ -25,11 +26,9 @@ from sardonyx._src.compile.partition.elementwise_operands import (
     reads_by_broadcasting,
     scalar_constant,
 )
-from sardonyx._src.compile.partition.scope import Scope
-from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Node, Value
 from sardonyx._src.ir.dims import Known
-from sardonyx._src.ir.graph import Node, Value
 
 MAX_FUSED_NODES, MAX_OPERANDS = 24, 8  # of one kernel: with more, it compiles slowly and spills registers
 MAX_INPUTS = 16  # of one node, such as a Sum, repeated inputs included: its expression nests a level for each

@@ -7,17 +7,12 @@ from sardonyx._src.compile.kernels.gemm.packed_int8 import (
     make_padded_temporary,
     view_as_int8x4,
 )
-from sardonyx._src.compile.partition.region import Shape
-from sardonyx._src.compile.partition.scope import Scope
-from sardonyx._src.compile.program.layout import CHANNELS_LAST, DENSE, CustomLayout, Layout
-from sardonyx._src.compile.program.tensor import (
-    TensorView,
-    channels_first_permutation,
-    channels_last_permutation,
-    element_bytes,
-)
+from sardonyx._src.compile.partition import Scope, Shape
+from sardonyx._src.compile.program import CHANNELS_LAST, DENSE, TensorView, element_bytes
+from sardonyx._src.compile.program.layout import CustomLayout, Layout
+from sardonyx._src.compile.program.tensor import channels_first_permutation, channels_last_permutation
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir import Value
 
 
 def as_pixels(tensor: TensorView) -> TensorView:

@@ -12,6 +12,7 @@ import numpy as np
 
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.kernels.gemm.packed_int8 import INT8_PER_WORD
+from sardonyx._src.compile.partition import BoundNode, FusedEpilogue, Read, Region, Scope, fused_region
 from sardonyx._src.compile.partition.int8_layouts import INT8X4_PIXELS, padded_layout
 from sardonyx._src.compile.partition.integer_epilogues import KernelExpression
 from sardonyx._src.compile.partition.integer_products import (
@@ -21,14 +22,11 @@ from sardonyx._src.compile.partition.integer_products import (
     is_optional_scalar,
     wrap_to_int32,
 )
-from sardonyx._src.compile.partition.region import FusedEpilogue, Read, Region, fused_region
-from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.partition.window_geometry import window_geometry
-from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import CHANNELS_LAST, Layout
+from sardonyx._src.compile.program import CHANNELS_LAST
+from sardonyx._src.compile.program.layout import Layout
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Value
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sardonyx._src.compile.codegen.expressions import Local, Scalar
 from sardonyx._src.compile.kernels.epilogue import OperandLayout
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import Approximation, IntegerEpilogue
+from sardonyx._src.compile.partition import FusedEpilogue, Scope, Shape
 from sardonyx._src.compile.partition.group_builder import Accepts, FusionGroup, GroupBuilder
 from sardonyx._src.compile.partition.operand_roles import (
     KernelResult,
@@ -15,11 +16,8 @@ from sardonyx._src.compile.partition.operand_roles import (
     read_operand,
     role_of,
 )
-from sardonyx._src.compile.partition.region import FusedEpilogue, Shape
-from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Node, Value
 
 EPILOGUE_DTYPES = frozenset({DataType.FLOAT, DataType.INT32, DataType.UINT8, DataType.INT8})
 ACCUMULATOR = Local("x")

@@ -10,18 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from sardonyx._src.compile.codegen.expressions import Apply, Cast, Number
+from sardonyx._src.compile.partition import BoundNode, FusedEpilogue, Read, Region, Scope, fused_region
 from sardonyx._src.compile.partition.int8_layouts import INT8X4_ROWS, padded_layout
 from sardonyx._src.compile.partition.integer_epilogues import (
     KernelExpression,
     KernelOperand,
     constant_operand,
 )
-from sardonyx._src.compile.partition.region import FusedEpilogue, Read, Region, fused_region
-from sardonyx._src.compile.partition.scope import Scope
-from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Value
 
 INT8_TYPES = (DataType.UINT8, DataType.INT8)
 SIGN_OFFSET = 128  # converts between uint8 and int8

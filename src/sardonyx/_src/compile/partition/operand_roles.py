@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sardonyx._src.compile.kernels.epilogue import OperandLayout
-from sardonyx._src.compile.partition.region import Read, Shape
-from sardonyx._src.compile.program.layout import CHANNELS_LAST, DENSE, ROWS
+from sardonyx._src.compile.partition import Read, Shape
+from sardonyx._src.compile.program import CHANNELS_LAST, DENSE
+from sardonyx._src.compile.program.layout import ROWS
+from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import known_equal
-from sardonyx._src.ir.graph import Value
 
 Role = Literal["scalar", "column", "row", "matrix"]
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sardonyx._src.compile.partition.region import Region, fallback_region
+from sardonyx._src.compile.partition import Region, RegionGraph, Scope
+from sardonyx._src.compile.partition.region import fallback_region
 from sardonyx._src.compile.partition.registry import matchers_of
 from sardonyx._src.compile.partition.requirements import FallbackRequired
 from sardonyx._src.compile.partition.reserved_nodes import release_nodes, reserve_row_programs
-from sardonyx._src.compile.partition.scope import RegionGraph, Scope
 from sardonyx._src.compile.program.defects import DEFECTS
+from sardonyx._src.ir import Node
 from sardonyx._src.ir.dims import has_opaque_part
-from sardonyx._src.ir.graph import Node
 
 
 def partition(scope: Scope) -> RegionGraph:

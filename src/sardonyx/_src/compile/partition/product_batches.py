@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from sardonyx._src.compile.partition.region import Shape
-from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.partition import Scope, Shape
 
 
 def has_dynamic_batch(shape: Shape) -> bool:

@@ -7,14 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.recurrent.variant import GATE_COUNTS, CellKind
-from sardonyx._src.compile.partition.region import Shape
-from sardonyx._src.compile.partition.scope import Scope
-from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.compile.partition import BoundNode, Scope, Shape
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Array, Value
 from sardonyx._src.ir.dims import known_equal
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.nn.recurrence import BACKWARD
 from sardonyx._src.ops.nn.recurrent_activations import Activation, choose_activations, per_direction
 

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.program.guards import Guard
-from sardonyx._src.compile.program.layout import DENSE, Layout
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import DENSE, Guard, TensorView
+from sardonyx._src.compile.program.layout import Layout
+from sardonyx._src.ir import Node, Value
 from sardonyx._src.ir.dims import Known
-from sardonyx._src.ir.graph import Node, Value
 
 Shape = tuple[Known, ...]
 C = TypeVar("C")

@@ -22,7 +22,7 @@ from sardonyx._src.compile.kernels.elementwise.quantization import QUANTIZED_RAN
 from sardonyx._src.compile.kernels.epilogue import OperandLayout
 from sardonyx._src.compile.partition.integer_epilogues import KernelOperand, constant_operand
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 MAX_ACCUMULATOR = float(1 << 31)
 MAX_ROUNDED = float(1 << 30)  # floats of lesser magnitude fit in int32 once they are rounded

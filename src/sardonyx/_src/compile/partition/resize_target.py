@@ -7,12 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sardonyx._src.compile.partition.region import Shape
-from sardonyx._src.compile.partition.scope import Scope
-from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.compile.partition import BoundNode, Scope, Shape
+from sardonyx._src.ir import Array, Value
 from sardonyx._src.ir.dims import Known
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.image.resize.resample import ResampleMode
 from sardonyx._src.ops.image.resize.resampled_axis import COORDINATES, ResampledAxis
 from sardonyx._src.ops.image.resize.resize import identity_axis, regions_of, resolve_axes

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from sardonyx._src.compile.codegen.element_types import HALF_TYPES
-from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.partition import Scope
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir import Node, Value
 
 
 def fuse_rounding(scope: Scope, value: Value) -> tuple[tuple[Node, ...], DataType | None, Value]:

@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.gemm.bf16 import has_bf16_products
 from sardonyx._src.compile.partition.region import Alias, Region, Write
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.prepare.dequantized_constants import DequantizedConstants, upcast_source
 from sardonyx._src.compile.prepare.graph_info import GraphInfo
 from sardonyx._src.compile.prepare.prepare import PreparedModel
-from sardonyx._src.compile.program.guards import Guard, can_hold
-from sardonyx._src.compile.program.layout import CHANNELS_LAST, DENSE, Follow, Layout
-from sardonyx._src.compile.program.tensor import TensorView, dense_temporary
+from sardonyx._src.compile.program import CHANNELS_LAST, DENSE, Guard, TensorView
+from sardonyx._src.compile.program.guards import can_hold
+from sardonyx._src.compile.program.layout import Follow, Layout
+from sardonyx._src.compile.program.tensor import dense_temporary
+from sardonyx._src.ir import Array, Graph, Node, Tensor, Value
 from sardonyx._src.ir.dims import Expr, Known, dim_min, known_equal, known_ge
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.tensors import Array, Tensor
 
 
 class Scope(GraphInfo):

@@ -6,14 +6,13 @@ regions of the body in its config.
 
 from __future__ import annotations
 
+from sardonyx._src.compile.partition import Region, RegionGraph, Scope, Shape
 from sardonyx._src.compile.partition.partition import partition
-from sardonyx._src.compile.partition.region import Fallback, Region, Shape
+from sardonyx._src.compile.partition.region import Fallback
 from sardonyx._src.compile.partition.requirements import require
-from sardonyx._src.compile.partition.scope import RegionGraph, Scope
 from sardonyx._src.compile.prepare.outlining import resolve_identity
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Graph, Value
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Graph, Value
 from sardonyx._src.ir.walk import captures
 from sardonyx._src.ops.bind import literal_of
 

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from types import NoneType
 
 from sardonyx._src.compile.codegen.expressions import Local, topological_order
-from sardonyx._src.compile.partition.region import Fallback, FusedEpilogue, Region, describe, name_of
-from sardonyx._src.compile.partition.scope import RegionGraph
+from sardonyx._src.compile.partition import FusedEpilogue, Region, RegionGraph
+from sardonyx._src.compile.partition.region import Fallback, describe, name_of
 from sardonyx._src.compile.partition.subgraphs import SubgraphScope
 from sardonyx._src.compile.partition.verify_roles import RoleVerifier
 from sardonyx._src.compile.program.guards import can_hold
 from sardonyx._src.compile.program.size_facts import SizeFacts
-from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir import Node, Value
 from sardonyx._src.ir.walk import captures
 
 PLAIN_TYPES = frozenset(

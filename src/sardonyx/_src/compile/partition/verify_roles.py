@@ -10,17 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import is_row_operand
+from sardonyx._src.compile.partition import FusedEpilogue, Read, Region, Scope, Shape
 from sardonyx._src.compile.partition.computed_integer_products import ComputedIntegerProduct
 from sardonyx._src.compile.partition.elementwise_operands import align_dims
 from sardonyx._src.compile.partition.integer_convolutions import IntegerConvolution
 from sardonyx._src.compile.partition.integer_products import IntegerProduct
-from sardonyx._src.compile.partition.region import FusedEpilogue, Read, Region, Shape, describe
-from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.partition.region import describe
+from sardonyx._src.compile.program import TensorView
 from sardonyx._src.compile.program.layout import ChannelsLast, CustomLayout, Dense, DenseRows
 from sardonyx._src.compile.program.size_facts import SizeFacts
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import Known, dim_product
-from sardonyx._src.ir.graph import Value
 
 
 @dataclass(frozen=True, slots=True)

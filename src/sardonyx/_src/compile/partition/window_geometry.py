@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
-from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.partition import BoundNode
+from sardonyx._src.compile.program import TensorView
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max
 
 Pair = tuple[int, int]

@@ -9,11 +9,8 @@ import numpy as np
 from sardonyx._src.compile.prepare.outlining import constant_elements
 from sardonyx._src.compile.program.assumptions import THEN_BRANCH, Assumption, BranchTaken
 from sardonyx._src.errors import InvalidModel
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Graph, Model, Node, Tensor, TensorType, Value
 from sardonyx._src.ir.names import FreshNames
-from sardonyx._src.ir.tensors import Tensor
-from sardonyx._src.ir.types import TensorType
 
 
 def assume_branches(model: Model, assumptions: Iterable[Assumption]) -> dict[str, BranchTaken]:

@@ -6,11 +6,8 @@ from collections.abc import Iterable
 
 from sardonyx._src.compile.program.assumptions import ElementsObserved
 from sardonyx._src.errors import InvalidModel
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model, Tensor, TensorType, Value
 from sardonyx._src.ir.names import FreshNames
-from sardonyx._src.ir.tensors import Tensor
-from sardonyx._src.ir.types import TensorType
 
 
 def assume_elements(model: Model, assumed: Iterable[ElementsObserved]) -> None:

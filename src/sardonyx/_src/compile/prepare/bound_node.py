@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Node, TensorType, Value
 from sardonyx._src.schema import OpSchema
 
 T = TypeVar("T")

@@ -5,12 +5,9 @@ Kernels compute numbers only, so the classifier becomes native, and only the Gat
 
 from __future__ import annotations
 
+from sardonyx._src.ir import Attribute, Graph, Model, Node, Tensor, TensorType, Value
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
-from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.names import FreshNames
-from sardonyx._src.ir.tensors import Tensor
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ir.walk import graphs
 from sardonyx._src.ops.bind import plain
 from sardonyx._src.ops.ml.lookup import string_vector

@@ -16,9 +16,8 @@ from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.incremental import RejectionRecorder
 from sardonyx._src.infer.observer import ContextFactory
 from sardonyx._src.infer.plan import InferencePlan
+from sardonyx._src.ir import Graph, Node, TensorType, Type, Value
 from sardonyx._src.ir.dims import Dim, Expr, symbol
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ops.registry import find
 
 

@@ -13,10 +13,8 @@ from sardonyx._src.compile.prepare.required_sizes import depend_on
 from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.facet_calls import call_infer_facet
 from sardonyx._src.infer.scope import InferenceScope
+from sardonyx._src.ir import Model, Node, TensorType, Type
 from sardonyx._src.ir.dims import Expr, known_equal
-from sardonyx._src.ir.graph import Node
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.ops.inference import DimPair
 from sardonyx._src.rewrite.engine.edit import Edit

@@ -8,9 +8,7 @@ import numpy as np
 
 from sardonyx._src.compile.codegen.element_types import HALF_TYPES
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.tensors import Array, Tensor
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, Node, Tensor, TensorType, Value
 from sardonyx._src.rewrite.support.evaluate import evaluate_node
 
 MAX_DEQUANTIZED_BYTES = 1 << 30  # of all constants together; kernels dequantize the others in every run

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sardonyx._src.ir import Graph, Node, Value
 from sardonyx._src.ir.dims import Known
-from sardonyx._src.ir.graph import Graph, Node, Value
 
 ShapeOf = Callable[[Value], "tuple[Known, ...] | None"]
 

@@ -9,9 +9,8 @@ from sardonyx._src.compile.prepare.bound_node import BoundNode, is_typed
 from sardonyx._src.compile.prepare.execution_order import execution_order
 from sardonyx._src.compile.prepare.prepare import PreparedModel
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Graph, Node, Shape, TensorType, Value
 from sardonyx._src.ir.dims import Expr, Known, dim_product, has_opaque_part, symbol
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.types import Shape, TensorType
 from sardonyx._src.ops.bind import attributes_of, schema_of
 from sardonyx._src.ops.inference import Known as Elements
 

@@ -11,10 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from sardonyx._src.infer.incremental import IncrementalInference
+from sardonyx._src.ir import Attribute, Graph, Model, Node, Shape, TensorType, Value
 from sardonyx._src.ir.dims import Dim, known_equal
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.types import Shape, TensorType
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.ops.math.legacy_broadcast import first_dim
 from sardonyx._src.ops.registry import find

@@ -14,12 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Array, Graph, Model, Node, Tensor, TensorType, Value
 from sardonyx._src.ir.build import attribute
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.names import FreshNames
-from sardonyx._src.ir.tensors import Array, Tensor
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ir.walk import graphs
 
 LANES = 16  # float32 lanes of the widest vectors; a convolution of fewer channels is narrow

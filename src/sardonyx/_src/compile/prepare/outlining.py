@@ -12,13 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Array, Graph, Model, Tensor, TensorType, Type, Value
 from sardonyx._src.ir.copier import Copier
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.graph import Graph, Value
-from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.names import FreshNames
-from sardonyx._src.ir.tensors import Array, Tensor
-from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ir.walk import captures
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.ops.bind import literal_of

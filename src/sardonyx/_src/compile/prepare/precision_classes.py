@@ -17,9 +17,7 @@ from sardonyx._src.compile.codegen.element_types import HALF_TYPES, STORED_ELEME
 from sardonyx._src.compile.prepare.bound_node import is_typed
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.infer.incremental import IncrementalInference
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Graph, Model, Node, TensorType, Value
 from sardonyx._src.ir.walk import graphs
 from sardonyx._src.ops.bind import schema_of
 from sardonyx._src.ops.registry import find

@@ -20,21 +20,18 @@ from sardonyx._src.compile.prepare.required_sizes import replace_sizes, required
 from sardonyx._src.compile.prepare.seeded_random import fold_seeded_random
 from sardonyx._src.compile.prepare.size_guards import guard_sizes
 from sardonyx._src.compile.prepare.unsigned_activations import quantize_unsigned
+from sardonyx._src.compile.program import EXACT, Guard, Precision
 from sardonyx._src.compile.program.assumptions import Assumptions, BranchTaken, elements_of, ranks_of
 from sardonyx._src.compile.program.defects import DEFECTS
-from sardonyx._src.compile.program.guards import Guard
-from sardonyx._src.compile.program.precision import EXACT, Precision
 from sardonyx._src.convert.conversion import convert, expand_vendor_operators
 from sardonyx._src.convert.vendor_operators import classical_operators, vendor_operators
 from sardonyx._src.errors import CompilationError, ConversionError, InferenceError, LimitError
 from sardonyx._src.grad.gradient_nodes import expand_gradients
 from sardonyx._src.infer.incremental import IncrementalInference, RejectionRecorder
 from sardonyx._src.infer.merge import open_elements
+from sardonyx._src.ir import Graph, Model, SparseTensor, Tensor, TensorType, Value
 from sardonyx._src.ir.dims import Expr, Known, symbol
-from sardonyx._src.ir.graph import Graph, Value
-from sardonyx._src.ir.model import Model, clone
-from sardonyx._src.ir.tensors import SparseTensor, Tensor
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir.model import clone
 from sardonyx._src.ir.walk import graphs, nodes, roots
 from sardonyx._src.rewrite.engine.driver import Budget
 from sardonyx._src.rewrite.optimize import run_passes

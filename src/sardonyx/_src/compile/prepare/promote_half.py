@@ -23,12 +23,9 @@ from sardonyx._src.compile.prepare.precision_classes import (
 )
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.infer.incremental import IncrementalInference
+from sardonyx._src.ir import Attribute, Graph, Model, Node, Shape, Tensor, TensorType, Value
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
-from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.names import FreshNames
-from sardonyx._src.ir.tensors import Tensor
-from sardonyx._src.ir.types import Shape, TensorType
 from sardonyx._src.ir.walk import graphs
 from sardonyx._src.schema import lookup
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
 
-from sardonyx._src.compile.program.guards import Guard
+from sardonyx._src.compile.program import Guard
 from sardonyx._src.infer.incremental import IncrementalInference
+from sardonyx._src.ir import Graph, TensorType
 from sardonyx._src.ir.dims import Dim, Known, has_opaque_part, known_equal, symbol
 from sardonyx._src.ir.dims.atoms import Symbol, lone_atom
-from sardonyx._src.ir.graph import Graph
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.inference import DimPair
 
 

@@ -17,14 +17,13 @@ from sardonyx._src.compile.prepare.required_sizes import (
     required_sizes,
     size_guards,
 )
-from sardonyx._src.compile.program.guards import Guard
+from sardonyx._src.compile.program import Guard
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.infer.incremental import IncrementalInference
 from sardonyx._src.infer.stated_types import all_values
+from sardonyx._src.ir import Model, TensorType
 from sardonyx._src.ir.dims import Expr, Known, dim_max, dim_min, known_equal, known_ge, symbol
 from sardonyx._src.ir.dims.atoms import DimCall
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.math.ratios import Element, Ratio, denominator, numerator
 from sardonyx._src.ops.quantization.cast import HOLD_SIZES
 

@@ -12,12 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Graph, Model, Node, Tensor, TensorType, Value
 from sardonyx._src.ir.build import attribute
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.names import FreshNames
-from sardonyx._src.ir.tensors import Tensor
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ir.walk import graphs
 
 SIGN_OFFSET = 128

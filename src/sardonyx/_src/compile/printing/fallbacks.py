@@ -5,9 +5,7 @@ from __future__ import annotations
 from sardonyx._src.compile.partition.registry import is_supported
 from sardonyx._src.compile.program.assumptions import observation_of
 from sardonyx._src.errors import SardonyxError
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Model, Node, TensorType, Value
 from sardonyx._src.ops.bind import schema_of
 
 

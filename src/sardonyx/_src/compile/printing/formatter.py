@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sardonyx._src.compile.program.guards import Guard
-from sardonyx._src.compile.program.step import ArgumentSlot, KernelArgument, RecordSlot, TensorAddress
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Guard, KernelArgument, TensorView
+from sardonyx._src.compile.program.step import ArgumentSlot, RecordSlot, TensorAddress
 from sardonyx._src.ir.dims import Expr, Known
 from sardonyx._src.ir.types import shape_text
 

@@ -12,16 +12,14 @@ from sardonyx._src.compile.layouts.laid_out import (
     LayoutItem,
     SizeWrite,
 )
-from sardonyx._src.compile.partition.region import Read, Write
-from sardonyx._src.compile.partition.scope import RegionGraph
+from sardonyx._src.compile.partition import Read, RegionGraph, Write
 from sardonyx._src.compile.printing.fallbacks import fallback_reason
 from sardonyx._src.compile.printing.formatter import ProgramFormatter
 from sardonyx._src.compile.printing.regions import INDENT, ordered_regions
+from sardonyx._src.compile.program import TensorView
 from sardonyx._src.compile.program.layout import ChannelsLast
 from sardonyx._src.compile.program.program import BindSizes, CopyIn, FallbackOp
-from sardonyx._src.compile.program.tensor import TensorView
-from sardonyx._src.ir.graph import Node
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model, Node
 
 
 def format_layouts(laid_out: LaidOutGraph, formatter: ProgramFormatter) -> Iterator[str]:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.partition.region import Region
-from sardonyx._src.compile.partition.scope import RegionGraph
+from sardonyx._src.compile.codegen import Target
+from sardonyx._src.compile.partition import Region, RegionGraph
 from sardonyx._src.compile.printing.formatter import ProgramFormatter
 from sardonyx._src.compile.printing.loop_outline import format_outline, outline_kernel
 from sardonyx._src.compile.printing.regions import nested_graphs, region_expression
 from sardonyx._src.compile.printing.steps import action_kind, action_name, format_operands
+from sardonyx._src.compile.program import Step
 from sardonyx._src.compile.program.program import Action, Program
-from sardonyx._src.compile.program.step import Step
 
 
 def format_loops(

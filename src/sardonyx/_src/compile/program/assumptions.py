@@ -14,9 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, Node, TensorType, Value
 
 MAX_PARAMETER_ELEMENTS = 64
 

@@ -11,13 +11,10 @@ from functools import partial, reduce
 from hashlib import sha256
 from operator import or_
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMValue
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import I64, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.executor.status import FAULT
+from sardonyx._src.compile.program import Kernel
 from sardonyx._src.compile.program.dim_builder import DimBuilder
-from sardonyx._src.compile.program.step import Kernel
 from sardonyx._src.ir.dims import Known
 
 

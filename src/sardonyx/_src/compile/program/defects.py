@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from sardonyx._src.errors import CompilationError, are_defects_fatal, typed_memory_errors
-from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir import Node
 from sardonyx._src.ir.walk import location
 
 DEFECTS = (

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import reduce
 
-from sardonyx._src.compile.codegen.blocks import I64, BlockBuilder
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.blocks import BlockBuilder
 from sardonyx._src.compile.program.program import stage_of
 from sardonyx._src.compile.program.size_limits import MIN_INT64, fits_int64
 from sardonyx._src.ir.dims import Expr, Known

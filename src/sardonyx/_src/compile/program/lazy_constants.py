@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sardonyx._src.io.memory_release import release_pages
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 FLOAT32: np.dtype[np.generic] = np.dtype(np.float32)
 MAX_CHUNK_BYTES = (

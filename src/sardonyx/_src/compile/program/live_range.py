@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sardonyx._src.compile.program.tensor import Buffer
+from sardonyx._src.compile.program import Buffer
 
 
 @dataclass(slots=True)

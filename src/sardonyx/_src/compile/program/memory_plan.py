@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 
+from sardonyx._src.compile.program import Buffer, Step, TensorView, element_bytes
 from sardonyx._src.compile.program.lazy_constants import CACHE_LINE_BYTES
 from sardonyx._src.compile.program.live_range import LiveRange
 from sardonyx._src.compile.program.output_loans import Loan, lend_outputs
@@ -26,8 +27,6 @@ from sardonyx._src.compile.program.program import (
     Program,
     stage_of,
 )
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import Buffer, TensorView, element_bytes
 from sardonyx._src.ir.dims import Known, evaluate
 
 MAX_PACKED_BY_SIZE = (

@@ -6,14 +6,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from sardonyx._src.compile.program import EXACT, Buffer, Guard, Kernel, Precision, Step, TensorView
 from sardonyx._src.compile.program.assumptions import BranchTaken, Observation
-from sardonyx._src.compile.program.guards import Guard
-from sardonyx._src.compile.program.precision import EXACT, Precision
-from sardonyx._src.compile.program.step import Kernel, Step
-from sardonyx._src.compile.program.tensor import Buffer, TensorView
+from sardonyx._src.ir import Model, Node, Value
 from sardonyx._src.ir.dims import Expr, Known
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.model import Model
 
 
 @dataclass(frozen=True, slots=True)

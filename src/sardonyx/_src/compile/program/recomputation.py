@@ -17,9 +17,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
+from sardonyx._src.compile.program import Buffer, KernelArgument, Step, TensorView
 from sardonyx._src.compile.program.memory_plan import GUESSED_LENGTH, estimate_bytes, find_live_ranges
 from sardonyx._src.compile.program.program import Action, FallbackOp, Program
-from sardonyx._src.compile.program.step import Jump, KernelArgument, Step
+from sardonyx._src.compile.program.step import Jump
 from sardonyx._src.compile.program.step_graph import (
     Block,
     Uses,
@@ -27,7 +28,6 @@ from sardonyx._src.compile.program.step_graph import (
     find_uses,
     repeatable_buffers,
 )
-from sardonyx._src.compile.program.tensor import Buffer, TensorView
 
 METADATA_KEY = "sardonyx.train.checkpointing"  # metadata of a model: "auto", or the greatest number of bytes
 MAX_SEGMENTS = 32

@@ -7,7 +7,7 @@ from functools import reduce
 from math import gcd
 from operator import mul
 
-from sardonyx._src.compile.program.guards import Guard
+from sardonyx._src.compile.program import Guard
 from sardonyx._src.ir.dims import Expr, Known, evaluate, known_equal
 from sardonyx._src.ir.dims.atoms import Atom, DimCall, Symbol
 from sardonyx._src.ir.dims.expr import atom_expr

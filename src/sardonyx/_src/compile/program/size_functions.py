@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from sardonyx._src.compile.codegen.blocks import I64
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMValue
 from sardonyx._src.compile.program.dim_builder import DimBuilder
 from sardonyx._src.compile.program.encoding import Encoding
 from sardonyx._src.compile.program.lazy_constants import CACHE_LINE_BYTES

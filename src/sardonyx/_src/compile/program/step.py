@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Parameters, Target
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Expr, Known
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from sardonyx._src.compile.program import Buffer, Step
 from sardonyx._src.compile.program.program import Action, Program
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import Buffer
 
 
 @dataclass(slots=True)

@@ -11,8 +11,8 @@ from typing import Literal
 
 from sardonyx._src.compile.program.lazy_constants import LazyConstant
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Known, dim_product
-from sardonyx._src.ir.tensors import Array
 
 BufferRole = Literal["arena", "input", "output", "constant", "status"]
 MATERIALIZE_LOCK = (

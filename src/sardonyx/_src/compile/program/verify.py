@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeAlias
 
+from sardonyx._src.compile.program import Buffer, Step, TensorView
 from sardonyx._src.compile.program.guards import can_hold
 from sardonyx._src.compile.program.program import Action, Program, describe_action
 from sardonyx._src.compile.program.size_facts import SizeFacts
-from sardonyx._src.compile.program.step import ArgumentSlot, RecordSlot, Step, TensorAddress
-from sardonyx._src.compile.program.tensor import Buffer, TensorView
+from sardonyx._src.compile.program.step import ArgumentSlot, RecordSlot, TensorAddress
 from sardonyx._src.compile.program.verify_bindings import verify_bindings
 from sardonyx._src.compile.program.verify_in_place import verify_in_place
 from sardonyx._src.compile.program.verify_local_sizes import verify_local_sizes

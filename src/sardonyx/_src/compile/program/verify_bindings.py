@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from sardonyx._src.compile.program import Step, TensorView
 from sardonyx._src.compile.program.program import (
     Action,
     BindSizes,
@@ -16,10 +17,9 @@ from sardonyx._src.compile.program.program import (
     FallbackOp,
     Program,
 )
-from sardonyx._src.compile.program.step import LocalSizes, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program.step import LocalSizes
+from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import Expr
-from sardonyx._src.ir.graph import Value
 
 
 def verify_bindings(program: Program, describe: Callable[[int], str]) -> None:

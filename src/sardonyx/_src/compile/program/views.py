@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from sardonyx._src.compile.program.tensor import TensorView, row_major_strides
+from sardonyx._src.compile.program import TensorView, row_major_strides
 from sardonyx._src.ir.dims import Known, dim_product, known_equal
 
 DimGroup: TypeAlias = tuple[

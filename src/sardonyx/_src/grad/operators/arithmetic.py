@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sardonyx._src.grad.registry import operator
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir import Value
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients
 
 # Operators whose gradient facets also accept a scalar as the gradient of the result: it holds for all elements.

@@ -13,9 +13,9 @@ from sardonyx._src.grad.active import carries_gradient
 from sardonyx._src.grad.operators.control_flow import add_seed, captured_values, copy_inside, fill_inside
 from sardonyx._src.grad.operators.repeated_products import matrix_factors, multiply_rows
 from sardonyx._src.grad.operators.residuals import Residuals, Slices, reduce_body, uniform_values
+from sardonyx._src.ir import Attribute, Graph, Value
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.build import attribute
-from sardonyx._src.ir.graph import Attribute, Graph, Value
 from sardonyx._src.ops.backward_step import (
     BackwardGraph,
     BackwardStep,

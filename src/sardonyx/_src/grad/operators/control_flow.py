@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sardonyx._src.grad.registry import operator
+from sardonyx._src.ir import Attribute, Graph, Node, Value
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
 from sardonyx._src.ir.walk import captures
 from sardonyx._src.ops.backward_step import (
     BackwardGraph,

@@ -14,7 +14,7 @@ from sardonyx._src.grad.operators.sliding_windows import (
     window_attributes,
 )
 from sardonyx._src.grad.registry import decomposition, operator
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir import Value
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients, shape_of
 from sardonyx._src.ops.nn.conv_transpose import numbers, spreading_of
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 
 from sardonyx._src.grad.registry import operator
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir import Value
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients
 
 Derivative = Callable[

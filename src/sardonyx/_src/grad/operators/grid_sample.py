@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sardonyx._src.grad.operators.sampling import AxisTaps, Sampler
 from sardonyx._src.grad.registry import decomposition
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir import Value
 from sardonyx._src.ops.backward_step import BackwardStep
 
 CUBIC = -0.75  # the coefficient a of cubic convolution (Keys, 1981)

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.grad.registry import decomposition, operator
+from sardonyx._src.ir import Attribute, Value
 from sardonyx._src.ir.build import attribute
-from sardonyx._src.ir.graph import Attribute, Value
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients, shape_of
 
 Integers = NDArray[np.int64]

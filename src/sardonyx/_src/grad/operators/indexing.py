@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sardonyx._src.grad.operators.shapes import element_numbers, pad_with_zeros, scatter_elements
 from sardonyx._src.grad.registry import decomposition, operator
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir import Value
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients, shape_of
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.grad.registry import operator
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir import Value
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients
 
 

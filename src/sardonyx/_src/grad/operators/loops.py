@@ -24,10 +24,8 @@ from sardonyx._src.grad.operators.control_flow import (
 )
 from sardonyx._src.grad.operators.residuals import Residuals, Slices
 from sardonyx._src.grad.registry import operator
+from sardonyx._src.ir import Attribute, Graph, Node, Tensor, TensorType, Type, Value
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
-from sardonyx._src.ir.tensors import Tensor
-from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ops.backward_step import (
     BackwardGraph,
     BackwardStep,

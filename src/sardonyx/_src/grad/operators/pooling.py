@@ -8,8 +8,8 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.grad.operators.shapes import element_numbers, scatter_elements
 from sardonyx._src.grad.operators.sliding_windows import transposed_windows, window_attributes
 from sardonyx._src.grad.registry import operator
+from sardonyx._src.ir import Value
 from sardonyx._src.ir.build import attribute
-from sardonyx._src.ir.graph import Value
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients
 
 

@@ -6,8 +6,7 @@ import string
 from collections.abc import Sequence
 
 from sardonyx._src.grad.registry import decomposition, operator
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.types import Shape
+from sardonyx._src.ir import Shape, Value
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients, shape_of
 
 # A product with at least this many columns for each term of its sums is thin: scaling its gradients is cheaper than its result.

@@ -13,8 +13,7 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.grad.registry import operator
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir import Tensor, Value
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients, fill_like, shape_of
 
 # The largest change by rounding to a float8, relative to the result and to the scale; a larger change is saturation.

@@ -6,7 +6,7 @@ import numpy as np
 
 from sardonyx._src.grad.operators.shapes import element_numbers, scatter_elements
 from sardonyx._src.grad.registry import operator
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir import Value
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients
 
 

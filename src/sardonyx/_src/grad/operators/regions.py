@@ -10,7 +10,7 @@ import numpy as np
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.grad.operators.sampling import AxisTaps, Sampler
 from sardonyx._src.grad.registry import decomposition
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir import Value
 from sardonyx._src.ops.backward_step import BackwardStep
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir import Node, Value
 from sardonyx._src.ops.backward_step import BackwardStep
 
 

@@ -11,10 +11,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from sardonyx._src.convert.outline import read_values
+from sardonyx._src.ir import Attribute, Graph, Node, TensorType, Value
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.dims import Dim, Expr, has_opaque_part
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ir.walk import captures, graphs
 from sardonyx._src.ops.backward_step import BackwardStep
 from sardonyx._src.ops.registry import find

@@ -16,9 +16,8 @@ from sardonyx._src.grad.operators.control_flow import (
     fill_inside,
 )
 from sardonyx._src.grad.registry import operator
+from sardonyx._src.ir import Attribute, Graph, Node, SequenceType, Value
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
-from sardonyx._src.ir.types import SequenceType
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients, ValueGradients
 
 

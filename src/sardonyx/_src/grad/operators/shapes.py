@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from sardonyx._src.grad.registry import decomposition, operator
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir import Value
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients
 
 

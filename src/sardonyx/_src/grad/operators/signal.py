@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sardonyx._src.grad.registry import decomposition, operator
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir import Value
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients
 
 AXIS = 2  # position of the input `axis` of DFT

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.graph import Value
 from sardonyx._src.ops.backward_step import BackwardStep, shape_of
 from sardonyx._src.ops.nn.windows import auto_pad_amounts
 

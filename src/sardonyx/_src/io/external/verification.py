@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.io.external.files import IS_VERIFICATION_DEFERRED, ExternalStorage
-from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir import Tensor
 from sardonyx._src.threads import start_thread
 
 MAX_THREADS = 2  # threads that hash files: two hash faster than most disks read

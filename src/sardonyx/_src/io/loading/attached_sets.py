@@ -15,8 +15,8 @@ from sardonyx._src.io.loading.operator_set_path import (
 )
 from sardonyx._src.io.loading.operator_sets import OperatorSetSource, load_operator_set
 from sardonyx._src.io.serde import from_proto
-from sardonyx._src.ir.graph import Graph
-from sardonyx._src.ir.model import Model, Note
+from sardonyx._src.ir import Graph, Model
+from sardonyx._src.ir.model import Note
 from sardonyx._src.ir.operator_set import OperatorSet
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.schema import domains

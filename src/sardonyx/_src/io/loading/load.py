@@ -23,7 +23,8 @@ from sardonyx._src.io.regular_files import open_regular, read_all
 from sardonyx._src.io.serde import from_proto
 from sardonyx._src.io.serde.graphs import NO_RUNS
 from sardonyx._src.io.young_objects import promote_young_objects
-from sardonyx._src.ir.model import Model, Note
+from sardonyx._src.ir import Model
+from sardonyx._src.ir.model import Note
 from sardonyx._src.proto.binary import decode
 from sardonyx._src.proto.messages import ModelProto
 from sardonyx._src.proto.wire import Limits, UndecodedRun

@@ -14,7 +14,8 @@ from sardonyx._src import dtypes
 from sardonyx._src.dtypes import Buffer, DataType
 from sardonyx._src.io.external import ExternalStorage
 from sardonyx._src.io.serde.tensors import ExternalEntries
-from sardonyx._src.ir.tensors import RawStorage, Tensor
+from sardonyx._src.ir import Tensor
+from sardonyx._src.ir.tensors import RawStorage
 
 SMALL_TENSOR_ALIGN = 64  # bytes: a cache line, and the width of the widest vector load
 

@@ -27,8 +27,7 @@ from sardonyx._src.io.saving.file_writer import BinaryWriter, write_all
 from sardonyx._src.io.saving.layout import DataFileLayout, ExternalDataLayout, pack_tensor
 from sardonyx._src.io.saving.staging import StagedFile, Staging
 from sardonyx._src.io.serde import to_proto
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir import Model, Tensor
 from sardonyx._src.ir.walk import model_tensors
 from sardonyx._src.proto import binary
 from sardonyx._src.proto.messages import ModelProto

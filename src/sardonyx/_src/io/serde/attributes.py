@@ -16,11 +16,10 @@ from sardonyx._src.io.serde.tensors import (
     tensor_to,
 )
 from sardonyx._src.io.serde.types import type_details, type_from, type_to
+from sardonyx._src.ir import Attribute, AttributeScalar, AttributeValue, Graph, SparseTensor, Tensor
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.details import PartKey, SourceDetails
-from sardonyx._src.ir.graph import Attribute, AttributeScalar, AttributeValue, Graph
 from sardonyx._src.ir.model import Note
-from sardonyx._src.ir.tensors import SparseTensor, Tensor
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.record import Record
 

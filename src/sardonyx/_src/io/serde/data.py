@@ -11,9 +11,17 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InvalidModel
 from sardonyx._src.io.serde.tensors import ExternalData, set_data, sparse_from, sparse_to, tensor_from
 from sardonyx._src.io.serde.types import data_type
+from sardonyx._src.ir import (
+    Array,
+    MapType,
+    OptionalType,
+    SequenceType,
+    SparseTensor,
+    SparseTensorType,
+    Tensor,
+    Type,
+)
 from sardonyx._src.ir.model import Note
-from sardonyx._src.ir.tensors import Array, SparseTensor, Tensor
-from sardonyx._src.ir.types import MapType, OptionalType, SequenceType, SparseTensorType, Type
 from sardonyx._src.proto import messages as m
 
 Datum: TypeAlias = "Array | SparseTensor | list[Datum] | dict[int, Datum] | dict[str, Datum] | None"

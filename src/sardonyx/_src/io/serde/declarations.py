@@ -15,10 +15,9 @@ from sardonyx._src.errors import InvalidModel
 from sardonyx._src.io.serde.details import as_stated, has_lost_fields, own_details, restore
 from sardonyx._src.io.serde.metadata import metadata_details, metadata_from, metadata_to
 from sardonyx._src.io.serde.types import FIRST_IR_WITHOUT_STARS, is_plain, type_details, type_from, type_to
+from sardonyx._src.ir import Graph, SparseTensorType, TensorType, Type, Value
 from sardonyx._src.ir.details import Declarations, PartKey, Restatement, SourceDetails, Stated
-from sardonyx._src.ir.graph import Graph, Value
 from sardonyx._src.ir.model import Note
-from sardonyx._src.ir.types import SparseTensorType, TensorType, Type
 from sardonyx._src.ir.walk import values
 from sardonyx._src.proto import messages as m
 

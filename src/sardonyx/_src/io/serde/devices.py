@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from sardonyx._src.io.serde.details import difference, entry_differences, own_details, restore
+from sardonyx._src.ir import Value
 from sardonyx._src.ir.details import SourceDetails
 from sardonyx._src.ir.devices import (
     DeviceConfiguration,
@@ -17,7 +18,7 @@ from sardonyx._src.ir.devices import (
     ShardingSpec,
     SimpleShardedDim,
 )
-from sardonyx._src.ir.graph import QuantizationAnnotation, Value
+from sardonyx._src.ir.graph import QuantizationAnnotation
 from sardonyx._src.ir.model import Note
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.record import Record

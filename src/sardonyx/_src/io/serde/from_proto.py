@@ -22,9 +22,9 @@ from sardonyx._src.io.serde.graphs import (
 from sardonyx._src.io.serde.metadata import metadata_details, metadata_from
 from sardonyx._src.io.serde.old_versions import mark_attribute_types
 from sardonyx._src.io.serde.tensors import ExternalData
+from sardonyx._src.ir import Attribute, Function, Graph, Model, Value
 from sardonyx._src.ir.details import PartKey, SourceDetails
-from sardonyx._src.ir.graph import Attribute, Graph, Value
-from sardonyx._src.ir.model import Function, Model, Note, TrainingInfo
+from sardonyx._src.ir.model import Note, TrainingInfo
 from sardonyx._src.ir.walk import calls, nodes, roots
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.wire import UndecodedRun

@@ -15,12 +15,10 @@ from sardonyx._src.io.serde.node_runs import NodeRunReader
 from sardonyx._src.io.serde.tensors import ExternalData, sparse_from, tensor_from
 from sardonyx._src.io.serde.topological_order import topological_order
 from sardonyx._src.io.serde.value_info_runs import ValueInfoRunReader
+from sardonyx._src.ir import Attribute, Graph, Node, SparseTensor, SparseTensorType, Tensor, TensorType, Value
 from sardonyx._src.ir.details import Stated
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
 from sardonyx._src.ir.large_graphs import append_node
 from sardonyx._src.ir.model import Note
-from sardonyx._src.ir.tensors import SparseTensor, Tensor
-from sardonyx._src.ir.types import SparseTensorType, TensorType
 from sardonyx._src.ir.walk import values
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.node_runs import NODES_OF_GRAPH, VALUE_INFO_OF_GRAPH

@@ -12,8 +12,8 @@ from typing import Protocol, TypeAlias
 
 from sardonyx._src.errors import InvalidModel
 from sardonyx._src.io.serde.attributes import plain_attribute_from
+from sardonyx._src.ir import Attribute, AttributeValue, Graph, Value
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Attribute, AttributeValue, Graph, Value
 from sardonyx._src.ir.large_graphs import append_node
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.decoders import decode_attribute_proto, decode_node_proto

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sardonyx._src.io.serde.attributes import TYPE_OF
+from sardonyx._src.ir import Graph
 from sardonyx._src.ir.details import SourceDetails
-from sardonyx._src.ir.graph import Graph
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.proto import messages as m
 

@@ -15,17 +15,10 @@ from sardonyx._src.io.external import ExternalStorage
 from sardonyx._src.io.serde.details import difference, entry_differences, own_details, restore
 from sardonyx._src.io.serde.metadata import metadata_details, metadata_from, metadata_to
 from sardonyx._src.io.serde.types import data_type, dims_from
+from sardonyx._src.ir import Array, SparseTensor, Tensor
 from sardonyx._src.ir.details import PartKey, SourceDetails
 from sardonyx._src.ir.model import Note
-from sardonyx._src.ir.tensors import (
-    Array,
-    FieldStorage,
-    RawStorage,
-    SparseTensor,
-    Storage,
-    StringStorage,
-    Tensor,
-)
+from sardonyx._src.ir.tensors import FieldStorage, RawStorage, Storage, StringStorage
 from sardonyx._src.proto import messages as m
 
 NUMERIC_FIELDS = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data")

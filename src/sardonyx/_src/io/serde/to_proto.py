@@ -17,9 +17,8 @@ from sardonyx._src.io.serde.graphs import LATEST_IR_VERSION
 from sardonyx._src.io.serde.metadata import metadata_to
 from sardonyx._src.io.serde.old_versions import clear_attribute_types
 from sardonyx._src.io.serde.tensors import ExternalEntries, Placement, sparse_to, tensor_to
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Function, Model, Note, TrainingInfo
-from sardonyx._src.ir.tensors import SparseTensor, Tensor
+from sardonyx._src.ir import Function, Graph, Model, Node, SparseTensor, Tensor, Value
+from sardonyx._src.ir.model import Note, TrainingInfo
 from sardonyx._src.ir.walk import graph_path, graphs, roots
 from sardonyx._src.proto import messages as m
 

@@ -7,19 +7,10 @@ from collections.abc import Sequence
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InvalidModel
 from sardonyx._src.io.serde.details import difference
+from sardonyx._src.ir import MapType, OptionalType, SequenceType, Shape, SparseTensorType, TensorType, Type
 from sardonyx._src.ir.details import SourceDetails
 from sardonyx._src.ir.dims import Dim, Expr, from_param, is_placeholder
-from sardonyx._src.ir.types import (
-    DimPlaceholders,
-    MapType,
-    OpaqueType,
-    OptionalType,
-    SequenceType,
-    Shape,
-    SparseTensorType,
-    TensorType,
-    Type,
-)
+from sardonyx._src.ir.types import DimPlaceholders, OpaqueType
 from sardonyx._src.proto import messages as m
 
 FIRST_IR_WITHOUT_STARS = 4  # before, the dim "*" stands for any number of dims

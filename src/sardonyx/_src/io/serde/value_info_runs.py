@@ -5,7 +5,7 @@ from __future__ import annotations
 from sardonyx._src.errors import InvalidModel
 from sardonyx._src.io.serde.declarations import PlainValueInfo, ValueInfo
 from sardonyx._src.io.serde.types import is_plain, type_from
-from sardonyx._src.ir.types import Type
+from sardonyx._src.ir import Type
 from sardonyx._src.proto.decoders import decode_type_proto, decode_value_info_proto
 from sardonyx._src.proto.node_runs import BLOCK, MAX_TEMPLATE_BYTES, MAX_TEMPLATES
 from sardonyx._src.proto.wire import UndecodedRun, WireError, chunk, varint

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sardonyx._src.infer.walk import infer
 from sardonyx._src.io.saving.save import save
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.measure.engines import open_engine
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.session.session import Session

@@ -13,10 +13,8 @@ from sardonyx._src.errors import InputError
 from sardonyx._src.formatters import format_html
 from sardonyx._src.infer.walk import infer
 from sardonyx._src.io.loading.load import ModelSource, resolve_model
+from sardonyx._src.ir import Model, TensorType, Value
 from sardonyx._src.ir.dims import Expr, evaluate
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ir.walk import location
 from sardonyx._src.measure.compare.engines import Probe, probe_of
 from sardonyx._src.measure.feeds import complete_feeds

@@ -8,9 +8,7 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.graph import Graph, Value
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType, Type
+from sardonyx._src.ir import Array, Graph, TensorType, Type, Value
 from sardonyx._src.ops.api import (
     ARRAY_OVERHEAD,
     GraphCall,

@@ -11,9 +11,7 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.graph import Graph
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType, Type
+from sardonyx._src.ir import Array, Graph, TensorType, Type
 from sardonyx._src.ops.api import Operator, RunContext, RuntimeValue
 from sardonyx._src.ops.control.bodies import run_body
 from sardonyx._src.ops.control.joins import join, name_dims

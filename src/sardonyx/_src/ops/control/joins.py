@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sardonyx._src.ir.types import (
-    MapType,
-    OpaqueType,
-    OptionalType,
-    SequenceType,
-    Shape,
-    SparseTensorType,
-    TensorType,
-    Type,
-    merge_opaque_types,
-)
+from sardonyx._src.ir import MapType, OptionalType, SequenceType, Shape, SparseTensorType, TensorType, Type
+from sardonyx._src.ir.types import OpaqueType, merge_opaque_types
 from sardonyx._src.ops.inference import Inference
 
 

@@ -11,10 +11,8 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, LimitError
+from sardonyx._src.ir import Array, Graph, OptionalType, Tensor, TensorType, Type, Value
 from sardonyx._src.ir.dims import Dim, dim_max
-from sardonyx._src.ir.graph import Graph, Value
-from sardonyx._src.ir.tensors import Array, Tensor
-from sardonyx._src.ir.types import OptionalType, TensorType, Type
 from sardonyx._src.ops.api import GraphCall, Operator, RunContext, RuntimeValue, tensor_type
 from sardonyx._src.ops.control.bodies import (
     ScanOutput,

@@ -12,10 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError, LimitError
+from sardonyx._src.ir import Array, Graph, Shape, TensorType, Type
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.graph import Graph
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import Shape, TensorType, Type
 from sardonyx._src.ops.api import Operator, RunContext, RuntimeValue, check_result_bytes, tensor_type
 from sardonyx._src.ops.control.bodies import ScanOutput, bind_body, blank, set_element_types
 from sardonyx._src.ops.control.joins import drop_shape

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from sardonyx._src.ir import Attribute, Graph, Node, TensorType, Type, Value
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
-from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ops.control.scan import op
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 

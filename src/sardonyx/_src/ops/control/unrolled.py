@@ -8,10 +8,8 @@ from functools import reduce
 
 import numpy as np
 
+from sardonyx._src.ir import Array, Graph, TensorType, Type
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.graph import Graph
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ops.control.bodies import head_shapes, head_types
 from sardonyx._src.ops.control.joins import join
 from sardonyx._src.ops.inference import Inference, Iteration, Known

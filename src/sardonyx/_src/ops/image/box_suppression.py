@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 FIRST_BLOCK, BLOCK = (
     64,

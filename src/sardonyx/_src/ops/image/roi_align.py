@@ -15,9 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.image.sampling import Tap, interpolate_points, linear_taps
 from sardonyx._src.ops.inference import Inference, Result

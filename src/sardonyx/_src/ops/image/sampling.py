@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.support.arithmetic import round_to_type
 
 

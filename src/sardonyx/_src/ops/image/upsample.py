@@ -10,8 +10,8 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator, RunContext
 from sardonyx._src.ops.image.resize.resize import resize_by_scales, scaled_type
 from sardonyx._src.ops.image.resize.sizes import validate_scales

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.math.bit_steps import adapt_signed_shift, decompose_shift
 from sardonyx._src.ops.support.shapes import infer_broadcast

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir import Value
 from sardonyx._src.ops.support.promotion import SMALL_INTEGERS, cast
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.math.bit_steps import decompose_logic, decompose_not
 from sardonyx._src.ops.math.elementwise import define_unary

@@ -14,9 +14,8 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Array, Attribute, Value
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Attribute, Value
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.math.comparison_steps import select_extreme

@@ -7,8 +7,7 @@ import math
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.types import Shape
+from sardonyx._src.ir import Shape, Value
 from sardonyx._src.ops.support.promotion import INTEGERS_IN_DOUBLE, cast, compute_in
 from sardonyx._src.ops.support.shapes import broadcast
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Dim, dim_max, dim_min, known_equal, known_ge
 from sardonyx._src.ir.dims import Known as KnownDim
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.math.comparison_steps import compare_integers, decompose_equal

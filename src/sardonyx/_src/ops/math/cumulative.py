@@ -12,8 +12,8 @@ from itertools import accumulate
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Dim, dim_add, dim_mul
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator, ValueFacet
 from sardonyx._src.ops.inference import Inference, Known, Result
 from sardonyx._src.ops.math.cumulative_steps import decompose_to_scan

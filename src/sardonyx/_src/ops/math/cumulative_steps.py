@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Graph, Node, TensorType, Value
 from sardonyx._src.ops.api import ConvertFacet
 from sardonyx._src.ops.support.promotion import NARROW_FLOATS, cast
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Dim, bounds, dim_max
 from sardonyx._src.ir.dims import Known as KnownDim
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Known
 from sardonyx._src.ops.math.elementwise import round_to_input_type

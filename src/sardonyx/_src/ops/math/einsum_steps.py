@@ -12,8 +12,8 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import Dim, known_equal
-from sardonyx._src.ir.graph import Value
 from sardonyx._src.ops.math.einsum import number_axes, op, parse
 from sardonyx._src.ops.support.promotion import NARROW_FLOATS, SMALL_INTEGERS, cast
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.math.elementwise import define_unary
 from sardonyx._src.ops.math.hyperbolic_steps import HYPERBOLIC_FUNCTIONS, decompose_in_double

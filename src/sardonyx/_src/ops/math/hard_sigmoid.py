@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.math.elementwise import round_to_input_type

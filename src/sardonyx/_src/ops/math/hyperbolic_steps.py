@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir import Value
 from sardonyx._src.ops.api import ConvertFacet
 from sardonyx._src.ops.support.promotion import cast
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter

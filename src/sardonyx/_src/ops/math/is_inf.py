@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.support.arithmetic import promote_to_float32
 from sardonyx._src.ops.support.promotion import NARROW_FLOATS, promote_input

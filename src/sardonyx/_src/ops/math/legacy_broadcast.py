@@ -14,9 +14,8 @@ from collections.abc import Callable
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Array, Shape, TensorType
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import Shape, TensorType
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.support.shapes import merge_dims, merge_shapes
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sardonyx._src.ir import Shape, Value
 from sardonyx._src.ir.dims import Dim, known_equal
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.types import Shape
 from sardonyx._src.ops.api import ConvertFacet
 from sardonyx._src.ops.math.legacy_broadcast import first_dim
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter

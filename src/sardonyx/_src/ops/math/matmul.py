@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import Shape, TensorType
+from sardonyx._src.ir import Array, Shape, TensorType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.support.arithmetic import compute_in_float32

@@ -12,10 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Array, Value
 from sardonyx._src.ir.dims import Dim
 from sardonyx._src.ir.dims import Known as KnownDim
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Known
 from sardonyx._src.ops.math.div import require_no_zero, sign, truncated_dim

@@ -12,8 +12,8 @@ from collections.abc import Callable
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Shape, TensorType
 from sardonyx._src.ir.dims import Dim, dim_add, dim_max, dim_min
-from sardonyx._src.ir.types import Shape, TensorType
 from sardonyx._src.ops.api import ValueFacet
 from sardonyx._src.ops.inference import Inference, Known, Result
 from sardonyx._src.ops.math.div import truncated_dim

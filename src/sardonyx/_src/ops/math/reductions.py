@@ -19,8 +19,8 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import dim_product
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import BodyFacet, Operator
 from sardonyx._src.ops.math import reduced_bodies as bodies
 from sardonyx._src.ops.math import reduced_shapes as shapes

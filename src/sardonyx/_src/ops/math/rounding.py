@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import ceil_div
-from sardonyx._src.ir.graph import Value
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.math.elementwise import define_unary
 from sardonyx._src.ops.math.ratios import Ratio, denominator, numerator

@@ -10,8 +10,8 @@ from functools import reduce
 
 import numpy as np
 
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import dim_add
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.math.elementwise import require_same_shapes, round_to_input_type, same_shapes
 from sardonyx._src.ops.math.legacy_broadcast_steps import broadcast_all_inputs

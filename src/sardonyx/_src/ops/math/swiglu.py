@@ -5,7 +5,7 @@ Spec: ai.onnx SwiGLU-28.  A and B are of one shape; nothing is broadcast.
 
 from __future__ import annotations
 
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.math.elementwise import require_same_shapes, round_to_input_type, same_shapes

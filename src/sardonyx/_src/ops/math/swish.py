@@ -5,7 +5,7 @@ Spec: ai.onnx Swish-24.
 
 from __future__ import annotations
 
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.math.elementwise import round_to_input_type

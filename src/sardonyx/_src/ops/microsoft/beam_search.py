@@ -12,10 +12,8 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Array, Graph, TensorType
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.graph import Graph
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.microsoft.beam_hypotheses import Beams

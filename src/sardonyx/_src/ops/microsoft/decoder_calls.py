@@ -15,9 +15,7 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.graph import Graph, Value
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, Graph, TensorType, Value
 
 Call = Callable[[Graph, Sequence[Array]], list[Array]]  # runs a subgraph
 MAX_LENGTH = 4096  # the limit of max_length, as in onnxruntime

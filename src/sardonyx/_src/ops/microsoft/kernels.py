@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array, SparseTensor
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, SparseTensor, TensorType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.microsoft.text import DOMAIN

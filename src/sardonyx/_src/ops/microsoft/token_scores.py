@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 LOWEST = float(np.finfo(np.float32).min)  # the score of a token that must not come next
 LATEST_FIRST_TIMESTAMP = (

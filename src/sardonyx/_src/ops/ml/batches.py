@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.support.shapes import element_count
 

@@ -5,7 +5,7 @@ Spec: ai.onnx.ml Binarizer-1.
 
 from __future__ import annotations
 
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.ml.body_text import OPSET, cast_text, computed_type

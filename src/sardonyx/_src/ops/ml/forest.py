@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 Ints = NDArray[np.int64]
 LEAF = len(

@@ -9,7 +9,7 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.ml.body_text import OPSET
 from sardonyx._src.ops.ml.label_encoder import UNMATCHED_VALUES, check_table, op, single, table_of

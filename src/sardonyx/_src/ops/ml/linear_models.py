@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.ml.post_transforms import Scores
 
 

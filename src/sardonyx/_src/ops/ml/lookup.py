@@ -9,7 +9,7 @@ from itertools import repeat
 import numpy as np
 from numpy.typing import NDArray
 
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 
 def find_positions(x: Array, keys: Array, *, last: bool, bitwise: bool = False) -> NDArray[np.int64]:

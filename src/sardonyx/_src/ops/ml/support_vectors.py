@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.ml.class_labels import count
 from sardonyx._src.ops.ml.post_transforms import Scores

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.ml.forest import (
     LEAF,

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Value
 from sardonyx._src.ops.ml.class_labels import labels_of
 from sardonyx._src.ops.ml.forest import LEAF, LEQ, Forest
 from sardonyx._src.ops.ml.post_transforms import POST_TRANSFORMS

@@ -14,8 +14,7 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import MapType, SequenceType, TensorType
+from sardonyx._src.ir import Array, MapType, SequenceType, TensorType
 from sardonyx._src.ops.api import Operator, RuntimeValue
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.ml.batches import batch, rows

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.support.arithmetic import promote_to_float32
 
 

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import Shape, TensorType, Type
+from sardonyx._src.ir import Array, Shape, TensorType, Type
 from sardonyx._src.ops.api import Operator, RunContext
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.nn import batch_normalization_steps as steps

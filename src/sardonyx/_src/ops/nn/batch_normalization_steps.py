@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Value
 from sardonyx._src.ir.build import attribute as make_attribute
-from sardonyx._src.ir.graph import Value
 from sardonyx._src.ops.support.promotion import cast
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 

@@ -5,8 +5,7 @@ Spec: ai.onnx Conv-1, -11, -22.  All mean the same; 11 defines SAME with strides
 
 from __future__ import annotations
 
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ops.api import Operator, RunContext
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.nn.convolution import add_bias, convolution_shape, convolution_windows, convolve

@@ -14,11 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Array, Attribute, Shape, TensorType
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.graph import Attribute
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import Shape, TensorType
 from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.nn.convolution import add_bias

@@ -12,9 +12,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Array, Shape
 from sardonyx._src.ir.dims import Dim, dim_mul
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import Shape
 from sardonyx._src.ops.api import RunContext
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.nn.windows import (

@@ -9,7 +9,7 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.support.arithmetic import promote_to_float32, round_to_type
 
 SOFTMAX_PRECISIONS = (DataType.FLOAT, DataType.FLOAT16, DataType.DOUBLE, DataType.BFLOAT16)

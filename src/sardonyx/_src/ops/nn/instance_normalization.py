@@ -7,7 +7,7 @@ Spec: ai.onnx InstanceNormalization-1, -6, -22.  All mean the same; 1 describes 
 from __future__ import annotations
 
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.nn.normalizing import by_channel, check_channels, standardize

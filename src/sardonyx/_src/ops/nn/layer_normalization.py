@@ -6,8 +6,7 @@ applied in the precision of the data, with rounding after each step.
 
 from __future__ import annotations
 
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.nn.normalizing import (

@@ -14,9 +14,8 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ir.dims import Dim, dim_mul, exact_div
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.nn.heads import group_heads, merge_heads, split_heads, ungroup_heads

@@ -9,8 +9,7 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import Shape
+from sardonyx._src.ir import Array, Shape
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.support.arithmetic import promote_to_float32
 from sardonyx._src.ops.support.body_text import element_type, promoted_type, scalar, vector

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import dim_mul
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator, RunContext
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.nn.recurrence import (

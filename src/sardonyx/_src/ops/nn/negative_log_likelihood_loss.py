@@ -5,8 +5,7 @@ Spec: ai.onnx NegativeLogLikelihoodLoss-12, -13, -22.  Version 22 added bfloat16
 
 from __future__ import annotations
 
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.nn.losses import LOSS_REDUCTIONS, class_loss, loss_shape, loss_text

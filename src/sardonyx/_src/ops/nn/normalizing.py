@@ -13,8 +13,8 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.support.body_text import rank_of
 

@@ -8,8 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import Shape
+from sardonyx._src.ir import Array, Shape
 from sardonyx._src.ops.api import RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.nn.windows import (

@@ -12,10 +12,9 @@ from collections.abc import Sequence
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Attribute, Shape, Value
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.dims import known_equal
-from sardonyx._src.ir.graph import Attribute, Value
-from sardonyx._src.ir.types import Shape
 from sardonyx._src.ops.nn.windows import auto_pad_amounts, values_per_axis, window_count
 from sardonyx._src.ops.support.promotion import cast, compute_in
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter

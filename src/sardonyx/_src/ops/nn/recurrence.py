@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Array, Shape, TensorType, Type
 from sardonyx._src.ir.dims import Dim, dim_mul, exact_div
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import Shape, TensorType, Type
 from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.nn.recurrent_activations import activation_functions, per_direction

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 Function = Callable[[Array], Array]
 ScaledFunction = Callable[[Array, float, float], Array]

@@ -8,9 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Array, Shape
 from sardonyx._src.ir.dims import Dim, exact_div
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import Shape
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.nn.heads import merge_heads, split_heads

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.nn.losses import LOSS_REDUCTIONS, check_shapes, class_loss, loss_shape, loss_text

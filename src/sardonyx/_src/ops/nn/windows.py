@@ -15,8 +15,8 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Dim, ceil_div, dim_min
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference
 

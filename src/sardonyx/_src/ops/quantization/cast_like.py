@@ -6,8 +6,7 @@ Spec: ai.onnx CastLike-15, -19, -21, -23, -24, -25.  Each version converts as Ca
 from __future__ import annotations
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ops.api import Operator, RunContext
 from sardonyx._src.ops.inference import Inference, Known, Result
 from sardonyx._src.ops.quantization.cast import cast, known_as, without_infinities

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.support.arithmetic import promote_to_float32
 
 MAX_FINITE = {  # the largest finite number of each type that `saturate` applies to

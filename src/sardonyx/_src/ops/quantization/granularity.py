@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import ceil_div
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.support.shapes import axis_of, element_count
 

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import Shape, TensorType
+from sardonyx._src.ir import Array, Shape, TensorType
 from sardonyx._src.ops.inference import Inference
 
 

@@ -13,9 +13,7 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, TensorType, Value
 from sardonyx._src.ops.api import Operator, RunContext
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.quantization.conversion import FNUZ_TYPES, CastRule, convert, rule_of

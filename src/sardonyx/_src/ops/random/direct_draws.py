@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.random.drawing import float_types, sample_type
 
 # The state from which a seed, or without one the session, draws next.

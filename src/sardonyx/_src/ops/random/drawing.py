@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 from sardonyx._src.ops.api import RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Result
 

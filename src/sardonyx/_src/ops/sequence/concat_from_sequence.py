@@ -10,8 +10,7 @@ from typing import cast
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.control.joins import name_dims
 from sardonyx._src.ops.inference import Inference, Result

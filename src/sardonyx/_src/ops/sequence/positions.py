@@ -8,8 +8,7 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import SequenceType, Type
+from sardonyx._src.ir import Array, SequenceType, Type
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.ops.inference import Inference
 

@@ -5,7 +5,7 @@ Spec: ai.onnx SequenceAt-11.
 
 from __future__ import annotations
 
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.control.joins import name_dims
 from sardonyx._src.ops.inference import Inference, Result

@@ -5,8 +5,7 @@ Spec: ai.onnx SequenceConstruct-11.
 
 from __future__ import annotations
 
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import SequenceType, Type
+from sardonyx._src.ir import Array, SequenceType, Type
 from sardonyx._src.ops.api import Operator, RuntimeValue
 from sardonyx._src.ops.control.joins import join
 from sardonyx._src.ops.inference import Inference, Result

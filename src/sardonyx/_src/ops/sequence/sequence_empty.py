@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.types import SequenceType, TensorType
+from sardonyx._src.ir import SequenceType, TensorType
 from sardonyx._src.ops.api import Operator, RuntimeValue
 from sardonyx._src.ops.inference import Inference, Result
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import SequenceType
+from sardonyx._src.ir import Array, SequenceType
 from sardonyx._src.ops.api import Operator, RuntimeValue, as_run_sequence
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.persistent_sequence import PersistentSequence

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.graph import Graph
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import SequenceType, TensorType, Type, open_dims, symbols_of
+from sardonyx._src.ir import Array, Graph, SequenceType, TensorType, Type
+from sardonyx._src.ir.types import open_dims, symbols_of
 from sardonyx._src.ops.api import Operator, RunContext, RuntimeValue, as_plain_value
 from sardonyx._src.ops.control.bodies import bind_body
 from sardonyx._src.ops.inference import Inference, Result

@@ -8,9 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Array, SequenceType, TensorType
 from sardonyx._src.ir.dims import Dim, dim_add, dim_mod
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import SequenceType, TensorType
 from sardonyx._src.ops.api import Operator, RuntimeValue
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.support.shapes import axis_of

@@ -10,9 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ir.dims import dim_add, dim_floordiv
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.signal.output_type import (

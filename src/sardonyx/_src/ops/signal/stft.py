@@ -11,9 +11,8 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ir.dims import Dim, dim_add, dim_floordiv, dim_sub
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.signal.complex_pairs import as_complex, as_pairs

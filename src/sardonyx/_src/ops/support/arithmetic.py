@@ -9,7 +9,7 @@ from typing import ParamSpec, cast
 import ml_dtypes
 import numpy as np
 
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 P = ParamSpec("P")
 

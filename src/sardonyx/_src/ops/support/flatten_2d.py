@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Value
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.support.axes import normalize_axis
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter

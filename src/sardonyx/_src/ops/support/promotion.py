@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir import Value
 from sardonyx._src.ops.api import ConvertFacet
 from sardonyx._src.ops.support.body_text import promoted_type
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter

@@ -7,8 +7,8 @@ from functools import cache
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Shape, TensorType, Type
 from sardonyx._src.ir.dims import Dim, dim_max, known_equal
-from sardonyx._src.ir.types import Shape, TensorType, Type
 from sardonyx._src.ops.inference import Inference, Result
 
 

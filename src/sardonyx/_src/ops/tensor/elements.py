@@ -13,8 +13,8 @@ from functools import wraps
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import TensorType
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import InferFacet, ValueFacet
 from sardonyx._src.ops.inference import Inference, Known
 

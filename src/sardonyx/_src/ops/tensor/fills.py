@@ -14,9 +14,7 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import Array, Tensor
-from sardonyx._src.ir.types import Shape, TensorType
+from sardonyx._src.ir import Array, Shape, Tensor, TensorType, Value
 from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.support.body_text import float_attribute

@@ -6,8 +6,7 @@ Spec: ai.onnx GatherElements-11, -13, which differ in element types.
 from __future__ import annotations
 
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Known, Result
 from sardonyx._src.ops.support.shapes import axis_of

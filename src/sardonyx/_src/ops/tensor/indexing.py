@@ -7,10 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Array, Shape, Value
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import Shape
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.version_adapter import Adapter
 

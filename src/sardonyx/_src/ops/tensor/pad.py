@@ -14,10 +14,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.dims import Dim, dim_add
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.support.shapes import axes_of

@@ -13,12 +13,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Array, Graph, Node, Shape, TensorType, Value
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.build import attribute
 from sardonyx._src.ir.dims import Dim, Expr, dim_min, exact_div
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import Shape, TensorType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.support.shapes import element_count

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import Operator, RunContext
 from sardonyx._src.ops.inference import Inference, Known, Result
 from sardonyx._src.ops.support.shapes import merge_shapes

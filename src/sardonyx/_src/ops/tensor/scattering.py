@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.support.arithmetic import promote_to_float32, round_to_type
 
 REDUCTION_UFUNCS: dict[int, dict[str, np.ufunc]] = {

@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import Shape, TensorType
+from sardonyx._src.ir import Array, Shape, TensorType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Known, Result
 from sardonyx._src.ops.tensor.elements import vector

@@ -12,10 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Array, Shape, TensorType
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import Shape, TensorType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Known, Result
 from sardonyx._src.ops.tensor.elements import elements, numbers, restore_element_type

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Dim, Expr, bounds, ceil_div, dim_add, dim_max, dim_min, dim_sub, known_equal
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.support.shapes import axes_of
 
 OPEN_END = (

@@ -7,9 +7,8 @@ before the channel, in CRD after it; 13 adds an element type.
 from __future__ import annotations
 
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ir.dims import Dim, dim_mul, exact_div
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.support.body_text import vector

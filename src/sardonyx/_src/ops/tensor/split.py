@@ -11,11 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Array, TensorType, Value
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.dims import Dim, ceil_div, dim_add, dim_mul, dim_sub, exact_div
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator, RunContext
 from sardonyx._src.ops.inference import Inference, Known, Result
 from sardonyx._src.ops.support.axes import normalize_axis

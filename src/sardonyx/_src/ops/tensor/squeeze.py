@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Array, Shape, TensorType
 from sardonyx._src.ir.dims import known_equal
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import Shape, TensorType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.support.axes import move_axes_to_attribute, move_axes_to_input, normalize_axes

@@ -12,10 +12,8 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Array, TensorType, Value
 from sardonyx._src.ir.dims import Dim, dim_mul
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Known, Result
 from sardonyx._src.ops.support.shapes import axis_of, element_count

@@ -8,8 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Value
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.support.shapes import same_tensor

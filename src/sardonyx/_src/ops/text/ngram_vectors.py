@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.ml.identity_key import IdentityKey
 from sardonyx._src.ops.ml.lookup import string_vector
 from sardonyx._src.ops.text.ngrams import Ints, NgramPool

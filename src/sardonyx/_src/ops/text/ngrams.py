@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.ml.lookup import map_strings
 from sardonyx._src.ops.text.hashed_keys import HashedKeys
 

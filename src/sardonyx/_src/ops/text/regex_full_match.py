@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, LimitError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import Operator, RunContext
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.support.shapes import same_shape

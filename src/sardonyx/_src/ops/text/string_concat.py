@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.support.shapes import infer_broadcast
 

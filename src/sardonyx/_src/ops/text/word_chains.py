@@ -8,8 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Node, Value
 from sardonyx._src.ops.microsoft.text import DOMAIN
 from sardonyx._src.ops.text.re2.runs import run_pattern
 from sardonyx._src.ops.text.string_normalizer import plain_case_changer

@@ -14,7 +14,7 @@ from itertools import repeat
 import numpy as np
 
 from sardonyx._src.errors import LimitError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.text.ngram_vectors import MAX_LOOPED_TOKENS, NgramVectorizer
 from sardonyx._src.ops.text.token_runs import MARK
 

@@ -6,7 +6,7 @@ Spec: ai.onnx.preview.training Momentum-1.
 from __future__ import annotations
 
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.training.optimizer_operands import (

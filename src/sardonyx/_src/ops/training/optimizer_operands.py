@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType, Type
+from sardonyx._src.ir import Array, TensorType, Type
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.support.shapes import check_one_element, merge_shapes
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from sardonyx._src.ir import Array, Attribute, Function, Graph, Model, Node, Tensor, TensorType, Type, Value
 from sardonyx._src.ir.build import attribute
 from sardonyx._src.ir.call_counts import count_inlined_nodes
 from sardonyx._src.ir.copier import Copier
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
 from sardonyx._src.ir.inline import inline, omitted_outputs, rename_definitions, transfer_outputs
-from sardonyx._src.ir.model import Function, Model
 from sardonyx._src.ir.names import FreshNames
-from sardonyx._src.ir.tensors import Array, Tensor
-from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.rewrite.engine.facts import outermost_graph
 from sardonyx._src.rewrite.engine.view import View

@@ -7,10 +7,18 @@ from collections.abc import Iterator, Mapping
 from sardonyx._src.infer.incremental import IncrementalInference
 from sardonyx._src.infer.stated_types import all_values, clear_stated_types
 from sardonyx._src.io.loading.load import pause_gc
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Function, Model
-from sardonyx._src.ir.tensors import SparseTensor, Tensor
-from sardonyx._src.ir.types import SparseTensorType, TensorType, Type
+from sardonyx._src.ir import (
+    Function,
+    Graph,
+    Model,
+    Node,
+    SparseTensor,
+    SparseTensorType,
+    Tensor,
+    TensorType,
+    Type,
+    Value,
+)
 from sardonyx._src.ir.walk import graphs, nodes
 from sardonyx._src.ops.control.joins import drop_shape
 from sardonyx._src.ops.inference import Known

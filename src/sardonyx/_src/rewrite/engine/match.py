@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Node, Value
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.engine.matcher import find_matches
 from sardonyx._src.rewrite.engine.pattern import Pattern, PatternNode

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir import Node, Value
 from sardonyx._src.rewrite.engine.pattern import AttributeRef, Pattern, PatternNode
 from sardonyx._src.rewrite.engine.view import ResolvedOperator
 

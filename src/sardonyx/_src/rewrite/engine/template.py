@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir import Node, Tensor, Value
 from sardonyx._src.rewrite.engine.edit import Edit, is_compatible
 from sardonyx._src.rewrite.engine.match import Match
 from sardonyx._src.rewrite.engine.pattern import AttributeRef, Pattern, PatternNode

@@ -9,13 +9,10 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import ExternalDataError
+from sardonyx._src.ir import Array, Attribute, Graph, Model, Node, Shape, Tensor, TensorType, Value
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.dims import Expr, known_equal
 from sardonyx._src.ir.dims.atoms import has_opaque_part
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array, Tensor
-from sardonyx._src.ir.types import Shape, TensorType
 from sardonyx._src.ir.walk import graphs, nodes, roots
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.bind import plan_of

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sardonyx._src.ir.graph import Graph, Node
+from sardonyx._src.ir import Graph, Node
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
 

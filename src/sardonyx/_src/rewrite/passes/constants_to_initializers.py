@@ -8,7 +8,7 @@ Keeps:   Constants that are graph outputs, sparse, or in functions, which have n
 
 from __future__ import annotations
 
-from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir import Node
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.engine.facts import outermost_graph

@@ -9,7 +9,7 @@ Keeps:   Casts that round, truncate, or convert from or to strings; results exac
 from __future__ import annotations
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir import Node
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
 

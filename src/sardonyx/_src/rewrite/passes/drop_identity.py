@@ -8,7 +8,7 @@ Keeps:   an Identity between two public names, as from an input to an output; re
 
 from __future__ import annotations
 
-from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir import Node
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
 

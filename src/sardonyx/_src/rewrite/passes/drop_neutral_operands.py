@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir import Node, Value
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
 

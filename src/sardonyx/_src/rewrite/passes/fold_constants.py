@@ -14,8 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sardonyx._src.dtypes import DataType, nbytes
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir import Node, Tensor, Value
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.support.evaluate import evaluate_node

@@ -11,7 +11,7 @@ Keeps:   layers whose result has other uses; normalization in training mode; res
 
 from __future__ import annotations
 
-from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir import Node
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.support.batch_norm import fold_statistics

@@ -10,7 +10,7 @@ Keeps:   padding of batch or channels, with other values or modes; a Pad with ot
 
 from __future__ import annotations
 
-from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir import Node
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.support.padding import padding_of

@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from sardonyx._src.ir import Node, Value
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.support.axes import axes_of, with_axes

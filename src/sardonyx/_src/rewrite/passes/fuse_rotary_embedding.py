@@ -13,7 +13,7 @@ Keeps:   gathered angles with other uses; results exactly.
 from __future__ import annotations
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir import Node, Value
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
 

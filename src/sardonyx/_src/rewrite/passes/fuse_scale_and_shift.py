@@ -13,8 +13,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Node, Value
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.support.linear_layers import LinearLayer, fold_scale_and_shift, linear_layer_of

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir import Node
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.support.slices import AxisSlice, slices_of

@@ -18,8 +18,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sardonyx._src.ir import Node
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.graph import Node
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.support.reshapes import is_reshape, reshape_target

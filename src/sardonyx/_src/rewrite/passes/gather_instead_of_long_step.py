@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir import Node, Value
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.support.axes import axes_of

@@ -8,9 +8,8 @@ Keeps:   functions whose operators resolve to other versions than in the model; 
 
 from __future__ import annotations
 
-from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir import Function, Node
 from sardonyx._src.ir.inline import omitted_outputs
-from sardonyx._src.ir.model import Function
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit

@@ -10,7 +10,7 @@ Keeps:   branches with random operators, or that are equal only in value; result
 
 from __future__ import annotations
 
-from sardonyx._src.ir.graph import Graph, Node
+from sardonyx._src.ir import Graph, Node
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.support.equivalence import are_equivalent

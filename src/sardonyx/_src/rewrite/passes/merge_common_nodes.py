@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 
-from sardonyx._src.ir.graph import Graph, Node, Value
+from sardonyx._src.ir import Graph, Node, Value
 from sardonyx._src.ir.walk import roots
 from sardonyx._src.rewrite.api import sweep
 from sardonyx._src.rewrite.engine.edit import Edit

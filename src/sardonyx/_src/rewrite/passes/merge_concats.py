@@ -8,7 +8,7 @@ Keeps:   Concats of other axes; intermediate values with other uses; results exa
 
 from __future__ import annotations
 
-from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir import Node, Value
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
 

@@ -14,8 +14,8 @@ from collections.abc import Hashable, Iterator, Mapping
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Graph, Value
 from sardonyx._src.ir.dims import Expr
-from sardonyx._src.ir.graph import Graph, Value
 from sardonyx._src.ir.walk import roots
 from sardonyx._src.rewrite.api import sweep
 from sardonyx._src.rewrite.engine.edit import Edit

@@ -15,8 +15,7 @@ import numpy as np
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import ExternalDataError
 from sardonyx._src.io.memory_release import release_pages
-from sardonyx._src.ir.graph import Graph, Value
-from sardonyx._src.ir.tensors import Array, Tensor
+from sardonyx._src.ir import Array, Graph, Tensor, Value
 from sardonyx._src.ir.walk import roots
 from sardonyx._src.rewrite.api import sweep
 from sardonyx._src.rewrite.engine.edit import Edit

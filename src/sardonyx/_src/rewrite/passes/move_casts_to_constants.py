@@ -8,7 +8,7 @@ Keeps:   selected entries with other uses; constants that would become larger; r
 
 from __future__ import annotations
 
-from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir import Node
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
 

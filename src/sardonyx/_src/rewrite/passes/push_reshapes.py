@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir import Node, Value
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.support.reshapes import is_reshape, reshape_target

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sardonyx._src.ir.graph import Graph
-from sardonyx._src.ir.model import Function
+from sardonyx._src.ir import Function, Graph
 from sardonyx._src.ir.walk import graphs, nodes, roots
 from sardonyx._src.rewrite.api import sweep
 from sardonyx._src.rewrite.engine.edit import Edit

@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.tensors import Tensor
-from sardonyx._src.ir.types import OptionalType
+from sardonyx._src.ir import Node, OptionalType, Tensor, Value
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
 

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sardonyx._src.ir import Node
 from sardonyx._src.ir.dims import Dim, Expr, known_equal
-from sardonyx._src.ir.graph import Node
 from sardonyx._src.ops.support.shapes import element_count
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit

@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir import Node, Tensor, Value
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.support.sequences import elements_of, position_of, source_of

@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir import Node, Value
 from sardonyx._src.ops.sequence.split_to_sequence import part_ends
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir import Node, Value
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
 

@@ -23,9 +23,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sardonyx._src.ir import Graph, Node, Value
 from sardonyx._src.ir.build import attribute
 from sardonyx._src.ir.copier import Copier
-from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit, trim_inputs
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir import Node
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.support.splits import only_readers

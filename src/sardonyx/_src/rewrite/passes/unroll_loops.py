@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Graph, Node, TensorType, Value
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.ops.control.bodies import head_shapes
 from sardonyx._src.rewrite.api import rewrite

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sardonyx._src.ir.graph import Graph, Node, Value
+from sardonyx._src.ir import Graph, Node, Value
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit

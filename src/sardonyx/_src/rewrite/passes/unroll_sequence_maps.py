@@ -14,8 +14,7 @@ Keeps:   sequences that are empty, or that inputs, loops or branches give; large
 
 from __future__ import annotations
 
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.types import SequenceType
+from sardonyx._src.ir import Graph, Node, SequenceType, Value
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit

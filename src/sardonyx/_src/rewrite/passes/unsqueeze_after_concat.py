@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sardonyx._src.ir import Node, Value
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.support.reshapes import reshape_target

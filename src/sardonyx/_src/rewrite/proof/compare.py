@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sardonyx._src.ir.tensors import Array, SparseTensor
+from sardonyx._src.ir import Array, SparseTensor
 from sardonyx._src.ops.api import RuntimeValue
 
 # Permitted differences of floats, relative to the largest magnitude in their tensor: some hundred units in the last

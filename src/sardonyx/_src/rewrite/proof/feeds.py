@@ -10,11 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Array, MapType, Model, OptionalType, SequenceType, TensorType, Type, Value
 from sardonyx._src.ir.dims import Dim, Expr, evaluate
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import MapType, OptionalType, SequenceType, TensorType, Type
 from sardonyx._src.ops.api import RuntimeValue
 
 VARIABLE_LENGTHS = (2, 3, 1, 7)  # tried for dimension variables, the most discriminating first

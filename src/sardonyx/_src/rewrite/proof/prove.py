@@ -11,9 +11,7 @@ import numpy as np
 
 from sardonyx._src.errors import OptimizationError, SardonyxError
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.model import Function, Model
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Function, Model, Node, TensorType, Value
 from sardonyx._src.ir.walk import captures
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 from sardonyx._src.ops.registry import find

@@ -13,7 +13,7 @@ from itertools import product
 
 import numpy as np
 
-from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir import Node, Value
 from sardonyx._src.rewrite.engine.matcher import GraphQueries, PatternMatch, find_matches
 from sardonyx._src.rewrite.engine.pattern import Pattern, parse_pattern
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir import Node, Value
 from sardonyx._src.rewrite.engine.edit import Edit
 
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from sardonyx._src.ir.graph import Node
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Node
 
 
 def is_inference(node: Node, attributes: Mapping[str, object]) -> bool:

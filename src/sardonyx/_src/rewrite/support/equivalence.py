@@ -6,9 +6,8 @@ from collections.abc import Hashable
 
 import numpy as np
 
+from sardonyx._src.ir import Attribute, Graph, Node, SparseTensor, Tensor, Value
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
-from sardonyx._src.ir.tensors import SparseTensor, Tensor
 from sardonyx._src.rewrite.engine.edit import Edit
 
 MAX_COMPARED_ELEMENTS = 1 << 16  # elements of a tensor that is compared

@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.ir import Graph, Model, Node, Tensor, Value
 from sardonyx._src.ir.copier import Copier
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 
 FOLDING_LIMITS = RunLimits(bytes=1 << 31, iterations=1 << 16)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sardonyx._src.io.memory_release import release_pages
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.tensors import Array, Tensor
+from sardonyx._src.ir import Array, Node, Tensor, Value
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.support.batch_norm import is_inference
 

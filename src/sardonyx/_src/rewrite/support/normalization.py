@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.rewrite.engine.match import Match
 
 NORMALIZED_TYPES = (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir import Node
 from sardonyx._src.rewrite.engine.edit import Edit
 
 

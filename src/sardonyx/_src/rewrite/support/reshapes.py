@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sardonyx._src.ir import Node
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.graph import Node
 from sardonyx._src.rewrite.engine.edit import Edit
 
 

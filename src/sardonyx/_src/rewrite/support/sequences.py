@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir import Node, Value
 from sardonyx._src.rewrite.engine.edit import Edit
 
 MAX_ELEMENTS = 64  # elements of a sequence that is followed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir import Node
 from sardonyx._src.rewrite.engine.edit import Edit
 
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Node, Value
 from sardonyx._src.ops.traits import PermutationRule
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.support.axes import axes_of

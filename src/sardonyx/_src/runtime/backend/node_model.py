@@ -11,8 +11,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.loading.load import Serializable
 from sardonyx._src.io.serde.types import type_to
-from sardonyx._src.ir.tensors import SparseTensor
-from sardonyx._src.ir.types import MapType, SequenceType, SparseTensorType, TensorType, Type
+from sardonyx._src.ir import MapType, SequenceType, SparseTensor, SparseTensorType, TensorType, Type
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import decode
 from sardonyx._src.runtime.backend.feeds import read_message

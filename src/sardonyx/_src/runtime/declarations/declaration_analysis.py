@@ -13,11 +13,10 @@ from sardonyx._src.errors import SardonyxError
 from sardonyx._src.infer.incremental import IncrementalInference
 from sardonyx._src.infer.merge import open_elements
 from sardonyx._src.io.nesting import limit_nesting
+from sardonyx._src.ir import Graph, Model, SparseTensorType, TensorType, Type, Value
 from sardonyx._src.ir.dims import Dim, Expr, known_equal
 from sardonyx._src.ir.dims.atoms import Symbol, lone_atom
-from sardonyx._src.ir.graph import Graph, Value
-from sardonyx._src.ir.model import Model, clone
-from sardonyx._src.ir.types import SparseTensorType, TensorType, Type
+from sardonyx._src.ir.model import clone
 from sardonyx._src.ir.walk import graphs, values
 from sardonyx._src.runtime.declarations.declared_dims import FIRST_IR_WITH_GLOBAL_NAMES
 from sardonyx._src.runtime.declarations.inner_declarations import (

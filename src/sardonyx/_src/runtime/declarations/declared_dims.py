@@ -9,8 +9,8 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from sardonyx._src.errors import InputError, OutputError
+from sardonyx._src.ir import Array, SparseTensor
 from sardonyx._src.ir.dims import Expr, evaluate
-from sardonyx._src.ir.tensors import Array, SparseTensor
 from sardonyx._src.ops.api import SEQUENCES, RuntimeValue
 from sardonyx._src.ops.persistent_sequence import PersistentSequence
 from sardonyx._src.runtime.declarations.declared_sizes import Declaration, DeclaredSizes, ValueLocation

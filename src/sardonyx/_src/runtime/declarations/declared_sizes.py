@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
+from sardonyx._src.ir import MapType, OptionalType, SequenceType, SparseTensorType, TensorType, Type, Value
 from sardonyx._src.ir.dims import Dim, Expr
 from sardonyx._src.ir.dims.atoms import Symbol, lone_atom
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.types import MapType, OptionalType, SequenceType, SparseTensorType, TensorType, Type
 from sardonyx._src.runtime.declarations.shape_policy import Subject
 
 DeclaredDim: TypeAlias = "int | str | Expr | None"  # str: the name of a variable

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from sardonyx._src.ir import Graph, Model, Node, Value
 from sardonyx._src.ir.dims import Known, evaluate
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.walk import graph_path, graphs, location, values
 from sardonyx._src.ops.api import RuntimeValue, as_plain_value
 from sardonyx._src.ops.persistent_sequence import PersistentSequence

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from sardonyx._src.compile.program import EXACT, Precision
 from sardonyx._src.compile.program.assumptions import Assumptions, format_assumptions
 from sardonyx._src.compile.program.defects import DEFECTS, typed_defects
 from sardonyx._src.compile.program.executable import Executable
-from sardonyx._src.compile.program.precision import EXACT, Precision
 from sardonyx._src.compile.program.program import FallbackOp, Program
 from sardonyx._src.errors import CompilationError, are_defects_fatal
 from sardonyx._src.interp.interpreter import Interpreter
@@ -21,8 +21,7 @@ from sardonyx._src.interp.run_state import RandomSource
 from sardonyx._src.io.loading.load import pause_gc
 from sardonyx._src.io.memory_release import release_file_pages
 from sardonyx._src.io.nesting import limit_nesting
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir import Model, Tensor
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 from sardonyx._src.runtime.declarations.inner_declarations import DeclarationObserver, StaticDeclarations
 from sardonyx._src.runtime.engine.lazy_model import LazyModel

@@ -11,7 +11,7 @@ from sardonyx._src.io.loading.file_formats import FileData
 from sardonyx._src.io.loading.load import TEXT_SUFFIXES, load, map_or_read
 from sardonyx._src.io.mapped_files import MappedFile
 from sardonyx._src.io.memory_release import release_pages
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 
 
 class LazyModel:

@@ -12,7 +12,7 @@ import numpy as np
 
 from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.program import Program
-from sardonyx._src.ir.tensors import Array, Tensor
+from sardonyx._src.ir import Array, Tensor
 from sardonyx._src.ir.walk import model_tensors
 from sardonyx._src.runtime.declarations.inner_declarations import StaticDeclarations
 from sardonyx._src.runtime.engine.shared_programs import SHARED_PROGRAMS, SharedProgram

@@ -13,8 +13,7 @@ from sardonyx._src.errors import EvaluationError
 from sardonyx._src.interp.program import constant_value, step_of
 from sardonyx._src.interp.run_state import Frame, RunState
 from sardonyx._src.interp.steps import NodeStep
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Node, Value
 from sardonyx._src.ir.walk import captures, location
 from sardonyx._src.ops.api import SEQUENCES, RuntimeValue
 from sardonyx._src.ops.registry import find

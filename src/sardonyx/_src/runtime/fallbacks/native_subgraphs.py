@@ -23,10 +23,8 @@ from sardonyx._src.errors import CompilationError, EvaluationError
 from sardonyx._src.interp.program import InterpreterProgram
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.interp.run_state import Frame, RunState
+from sardonyx._src.ir import Graph, Model, TensorType, Type, Value
 from sardonyx._src.ir.dims import Expr, Known, evaluate
-from sardonyx._src.ir.graph import Graph, Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ops.api import GraphCall, RuntimeValue
 from sardonyx._src.runtime.limits.run_limits import EMPTY_SCAN_OUTPUT, Bailout
 

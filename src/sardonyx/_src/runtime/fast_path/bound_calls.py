@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
+from sardonyx._src.compile.program import Buffer, TensorView
 from sardonyx._src.compile.program.program import Action, BindSizes, CopyIn, FallbackOp
-from sardonyx._src.compile.program.tensor import Buffer, TensorView
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import Located
 from sardonyx._src.interp.run_state import Frame, reseeded_state
 from sardonyx._src.interp.steps import INTERNAL_ERRORS, NodeStep
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, Node, TensorType, Value
 from sardonyx._src.ops.api import OPERAND_ERRORS, Eval, Evaluated, RuntimeValue
 from sardonyx._src.ops.registry import find
 from sardonyx._src.runtime.fallbacks.fallback_ops import MIN_LONG_INPUTS, returns_copies

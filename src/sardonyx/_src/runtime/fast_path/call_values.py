@@ -7,8 +7,7 @@ from typing import cast
 
 import numpy as np
 
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Value
 from sardonyx._src.ops.api import SEQUENCES, RuntimeValue, as_plain_value, as_run_value
 from sardonyx._src.runtime.fast_path.bound_calls import ChangedResult
 from sardonyx._src.runtime.fast_path.recorded_run import ValueShape

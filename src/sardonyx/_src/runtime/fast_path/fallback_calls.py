@@ -16,13 +16,11 @@ from typing import cast
 import numpy as np
 
 from sardonyx._src.compile.executor import status
+from sardonyx._src.compile.program import Buffer, Step
 from sardonyx._src.compile.program.program import Action, BindSizes, CopyIn, FallbackOp, Program
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import Buffer
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.interp.steps import as_value
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Node, Value
 from sardonyx._src.ops.api import SEQUENCES, RuntimeValue
 from sardonyx._src.ops.registry import find
 from sardonyx._src.runtime.fallbacks.fallback_ops import MIN_LONG_INPUTS, FallbackRunner

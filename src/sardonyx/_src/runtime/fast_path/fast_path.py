@@ -22,7 +22,7 @@ from sardonyx._src.compile.executor.pool_layout import (
     WEIGHT,
 )
 from sardonyx._src.compile.program.program import Program
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir import Value
 from sardonyx._src.runtime.fast_path.fallback_calls import FallbackCalls, has_direct_calls, python_inputs
 from sardonyx._src.runtime.fast_path.recorded_run import RecordedRun
 from sardonyx._src.runtime.limits.thread_pool import SCHEDULING_DEFAULTS, tape_runner

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sardonyx._src.compile.program.program import Action, BindSizes, CopyIn, FallbackOp
 from sardonyx._src.interp.steps import NodeStep
-from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir import Node, Value
 from sardonyx._src.ops.registry import find
 from sardonyx._src.ops.text.word_chains import MAX_NODES, CountWords, match_chain
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from sardonyx._src.interp.run_state import Frame
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir import Value
 
 # The shape of an array; or the length of a sequence, then the shapes of its arrays.  Both are checked against the model's
 # declarations.  None for other values.

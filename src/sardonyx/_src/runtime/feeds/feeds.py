@@ -12,17 +12,18 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError, SardonyxError
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import Array, SparseTensor
-from sardonyx._src.ir.types import (
+from sardonyx._src.ir import (
+    Array,
     MapType,
-    OpaqueType,
     OptionalType,
     SequenceType,
+    SparseTensor,
     SparseTensorType,
     TensorType,
     Type,
+    Value,
 )
+from sardonyx._src.ir.types import OpaqueType
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.declarations.declared_dims import DeclaredDims
 from sardonyx._src.runtime.declarations.declared_sizes import Declaration

@@ -8,7 +8,7 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 MEMORY = {2: "CUDA", 10: "ROCm", 8: "Metal"}  # kinds of device memory, by the device type of DLPack
 HOST = 1  # DLPack's device type of memory that the CPU reads

@@ -8,8 +8,7 @@ from typing import Protocol, TypeGuard
 import numpy as np
 
 from sardonyx._src.errors import InputError
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.runtime.declarations.declared_sizes import Declaration
 from sardonyx._src.suggestions import suggest
 

@@ -20,9 +20,8 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.io.external.files import ExternalStorage
 from sardonyx._src.io.serde import to_proto
-from sardonyx._src.ir.graph import Graph, Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array, ArrayStorage, RawStorage, Tensor
+from sardonyx._src.ir import Array, Graph, Model, Tensor, Value
+from sardonyx._src.ir.tensors import ArrayStorage, RawStorage
 from sardonyx._src.ir.walk import graphs, roots
 from sardonyx._src.ops import registry
 from sardonyx._src.proto.binary import encode

@@ -9,13 +9,13 @@ import os
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from sardonyx._src.compile.program.precision import EXACT, Precision
+from sardonyx._src.compile.program import EXACT, Precision
 from sardonyx._src.errors import ExternalDataError, InvalidModel
 from sardonyx._src.io.external.files import ExternalStorage
 from sardonyx._src.io.file_stamps import BytesStamp, FileStamp, FileStamps
 from sardonyx._src.io.loading.load import TEXT_SUFFIXES, ModelSource
 from sardonyx._src.io.regular_files import open_regular, read_all
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.ir.walk import model_tensors
 
 ModelStamp: TypeAlias = FileStamp | BytesStamp | FileStamps  # covers all files that contain data of a model

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.executor import fast_entry, tape
 from sardonyx._src.compile.llvm import async_compile, host_target
 from sardonyx._src.compile.llvm.cache import default_cache

@@ -13,15 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from sardonyx._src.compile.executor import status
-from sardonyx._src.compile.program import size_functions
+from sardonyx._src.compile.program import Buffer, TensorView, size_functions
 from sardonyx._src.compile.program.encoding import ARENA_BASE, SLOTS_BASE, STATUS_BASE
 from sardonyx._src.compile.program.lazy_constants import CACHE_LINE_BYTES
 from sardonyx._src.compile.program.size_limits import MAX_SIZE
-from sardonyx._src.compile.program.tensor import Buffer, TensorView
 from sardonyx._src.interp.run_control import RunControl
+from sardonyx._src.ir import Array, Value
 from sardonyx._src.ir.dims import Known, evaluate
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.runtime.fallbacks.interruptible_calls import call_interruptibly
 from sardonyx._src.runtime.limits.run_limits import MEMORY_LIMIT, Bailout, name_failed_guard
 from sardonyx._src.runtime.programs.loaded_program import LoadedProgram

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
+from sardonyx._src.compile.program import Step
 from sardonyx._src.compile.program import size_functions as sizes_of
 from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.live_range import LiveRange
@@ -16,7 +17,6 @@ from sardonyx._src.compile.program.program import (
     FallbackOp,
     Program,
 )
-from sardonyx._src.compile.program.step import Step
 from sardonyx._src.errors import InputError
 from sardonyx._src.formatters import format_html
 

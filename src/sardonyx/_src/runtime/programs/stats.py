@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from sardonyx._src.compile.program.precision import EXACT, Precision
+from sardonyx._src.compile.program import EXACT, Precision
 from sardonyx._src.errors import CompilationError, CompilerWarning
 from sardonyx._src.interp.run_control import Cancellation
 from sardonyx._src.runtime.declarations.shape_policy import ShapeReports

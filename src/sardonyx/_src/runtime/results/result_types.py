@@ -5,8 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import SparseTensor
-from sardonyx._src.ir.types import MapType, OptionalType, SequenceType, SparseTensorType, TensorType, Type
+from sardonyx._src.ir import (
+    MapType,
+    OptionalType,
+    SequenceType,
+    SparseTensor,
+    SparseTensorType,
+    TensorType,
+    Type,
+)
 from sardonyx._src.ops.api import RuntimeValue
 
 TENSOR_CLASSES = (np.ndarray, np.generic)  # np.generic: the numbers in maps are NumPy scalars

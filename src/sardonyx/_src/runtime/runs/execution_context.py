@@ -16,6 +16,7 @@ import numpy as np
 
 from sardonyx._src.compile.executor import status
 from sardonyx._src.compile.executor.fast_entry import DONE, FAULT
+from sardonyx._src.compile.program import Step
 from sardonyx._src.compile.program.assumptions import (
     Assumption,
     BranchTaken,
@@ -29,11 +30,9 @@ from sardonyx._src.compile.program.program import (
     CopyIn,
     FallbackOp,
 )
-from sardonyx._src.compile.program.step import Step
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.interp.run_state import Frame, RunState
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Value
 from sardonyx._src.ops.api import RuntimeValue, as_run_value
 from sardonyx._src.runtime.fallbacks.fallback_ops import check_result
 from sardonyx._src.runtime.fast_path.call_values import shape_of

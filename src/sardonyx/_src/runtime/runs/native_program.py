@@ -11,19 +11,17 @@ from numpy import empty
 
 from sardonyx._src.compile.executor.fast_entry import DONE, READY
 from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.program import EXACT, Buffer, Precision
 from sardonyx._src.compile.program.assumptions import Assumptions
 from sardonyx._src.compile.program.defects import typed_defects
 from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.memory_plan import MemoryPlan
-from sardonyx._src.compile.program.precision import EXACT, Precision
 from sardonyx._src.compile.program.program import Program
-from sardonyx._src.compile.program.tensor import Buffer
 from sardonyx._src.errors import CompilationError
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.interp.run_state import RandomSource, RunState
 from sardonyx._src.io.map_guard import MapGuard
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Model
 from sardonyx._src.ir.walk import model_tensors
 from sardonyx._src.ops.api import RunLimits, RuntimeValue, as_plain_value
 from sardonyx._src.runtime.fallbacks.fallback_ops import FallbackRunner

@@ -11,8 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from sardonyx._src.interp.run_state import Frame
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Value
 from sardonyx._src.ops.api import ARRAY_OVERHEAD
 from sardonyx._src.runtime.limits.run_limits import EMPTY_SCAN_OUTPUT, MEMORY_LIMIT, Bailout
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sardonyx._src.compile.executor import status
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import Step
 from sardonyx._src.interp.run_state import Frame
 from sardonyx._src.runtime.runs.execution_context import ExecutionContext
 

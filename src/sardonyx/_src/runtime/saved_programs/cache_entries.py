@@ -27,16 +27,16 @@ import numpy as np
 from sardonyx._src.compile.linker import features
 from sardonyx._src.compile.llvm.cache import default_folder, warn_not_private
 from sardonyx._src.compile.llvm.host_target import compiler_stamp, cpu_identity
+from sardonyx._src.compile.program import EXACT, Precision
 from sardonyx._src.compile.program.assumptions import Assumptions
 from sardonyx._src.compile.program.defects import DEFECTS
 from sardonyx._src.compile.program.executable import Executable
-from sardonyx._src.compile.program.precision import EXACT, Precision
 from sardonyx._src.compile.program.program import FallbackOp, Program
 from sardonyx._src.errors import DecodeError, are_defects_fatal
 from sardonyx._src.io.loading.load import pause_gc
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.io.private_files import make_private_folder, open_private_file
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.ir.walk import model_tensors
 from sardonyx._src.runtime.declarations.inner_declarations import StaticDeclarations
 from sardonyx._src.runtime.identity.model_stamps import ModelStamp

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from sardonyx._src.compile.llvm.host_target import require_llvmlite
+from sardonyx._src.compile.program import EXACT, Precision
 from sardonyx._src.compile.program.defects import DEFECTS
 from sardonyx._src.compile.program.executable import Executable
-from sardonyx._src.compile.program.precision import EXACT, Precision
 from sardonyx._src.errors import CompilationError, are_defects_fatal
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.io.file_stamps import BytesStamp, FileStamp
 from sardonyx._src.io.loading.load import TEXT_SUFFIXES, pause_gc
 from sardonyx._src.io.memory_release import trim_heap
 from sardonyx._src.io.nesting import limit_nesting
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.ir.walk import nodes, roots
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.ops.registry import uses_own_operators

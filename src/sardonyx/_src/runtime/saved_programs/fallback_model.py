@@ -14,8 +14,7 @@ from sardonyx._src.compile.program.program import (
 )
 from sardonyx._src.io.serde import to_proto
 from sardonyx._src.io.serde.tensors import sparse_to, tensor_to
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.tensors import SparseTensor, Tensor
+from sardonyx._src.ir import Node, SparseTensor, Tensor, Value
 from sardonyx._src.ir.walk import captures
 from sardonyx._src.proto import messages as m
 

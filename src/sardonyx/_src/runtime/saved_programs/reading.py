@@ -14,17 +14,25 @@ from typing import BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sardonyx._src.compile.codegen import atomics
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target, atomics
 from sardonyx._src.compile.executor import fast_entry, pool_layout, scheduling, status, tape
 from sardonyx._src.compile.executor.pool_layout import RECORD_SLOTS
 from sardonyx._src.compile.linker.system import LIBC_FUNCTIONS
-from sardonyx._src.compile.program import encoding, size_functions
+from sardonyx._src.compile.program import (
+    EXACT,
+    Buffer,
+    Guard,
+    Kernel,
+    Precision,
+    Step,
+    TensorView,
+    encoding,
+    size_functions,
+)
 from sardonyx._src.compile.program.assumptions import Assumptions, BranchTaken, Observation
 from sardonyx._src.compile.program.encoding import STATUS_BASE
-from sardonyx._src.compile.program.guards import Guard
 from sardonyx._src.compile.program.memory_plan import ArenaSlot, MemoryPlan
-from sardonyx._src.compile.program.precision import EXACT, PRECISIONS, Precision
+from sardonyx._src.compile.program.precision import PRECISIONS
 from sardonyx._src.compile.program.program import (
     Action,
     BindSizes,
@@ -34,16 +42,14 @@ from sardonyx._src.compile.program.program import (
     Program,
 )
 from sardonyx._src.compile.program.size_limits import MAX_INT64
-from sardonyx._src.compile.program.step import Kernel, Step
-from sardonyx._src.compile.program.tensor import Buffer, BufferRole, TensorView
+from sardonyx._src.compile.program.tensor import BufferRole
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import DecodeError
 from sardonyx._src.io.loading.load import load
 from sardonyx._src.io.regular_files import open_regular
 from sardonyx._src.io.serde.types import type_from
+from sardonyx._src.ir import Graph, Model, Node, Value
 from sardonyx._src.ir.dims import Expr, Known, has_opaque_part
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Model
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import decode
 from sardonyx._src.runtime.declarations.inner_declarations import OpenDim, StaticDeclarations

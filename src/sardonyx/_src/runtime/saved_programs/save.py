@@ -6,14 +6,14 @@ from pathlib import Path
 
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.lower.operators.own_kernel import C_FUNCTION_KEY
+from sardonyx._src.compile.program import EXACT, Precision
 from sardonyx._src.compile.program.defects import typed_defects
-from sardonyx._src.compile.program.precision import EXACT, Precision
 from sardonyx._src.compile.program.program import Program
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.grad.runnable import without_gradient_nodes
 from sardonyx._src.interp.program import check_kernels
 from sardonyx._src.io.nesting import limit_nesting
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.runtime.declarations.declaration_analysis import analyze_declarations
 from sardonyx._src.runtime.programs.arrays import FIELDS
 from sardonyx._src.runtime.programs.async_compilation import async_compilation

@@ -9,23 +9,20 @@ from pathlib import Path
 
 import numpy as np
 
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.executor import fast_entry
 from sardonyx._src.compile.linker.features import saved_program_machine
+from sardonyx._src.compile.program import Buffer, Kernel, Step, TensorView
 from sardonyx._src.compile.program.assumptions import Assumptions
 from sardonyx._src.compile.program.encoding import Encoding
 from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.lazy_constants import LazyConstant, iter_bytes
 from sardonyx._src.compile.program.memory_plan import MemoryPlan
 from sardonyx._src.compile.program.program import Action, BindSizes, CollectScanOutputs, FallbackOp
-from sardonyx._src.compile.program.step import Kernel, Step
-from sardonyx._src.compile.program.tensor import Buffer, TensorView
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.io.file_stamps import FileStamp
 from sardonyx._src.io.serde.types import type_to
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Model, Node, Value
 from sardonyx._src.proto.binary import encode
 from sardonyx._src.runtime.declarations.inner_declarations import OpenDim, StaticDeclarations
 from sardonyx._src.runtime.identity.verified_files import record_verified

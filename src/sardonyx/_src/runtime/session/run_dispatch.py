@@ -10,8 +10,7 @@ from typing import TypeAlias
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.interp.run_control import RunControl
-from sardonyx._src.ir.graph import Node
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model, Node
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.declarations.declared_dims import DeclaredDims
 from sardonyx._src.runtime.declarations.inner_declarations import (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import numpy as np
 
 from sardonyx._src.arguments import require_choice, require_integer, require_mapping, require_type
-from sardonyx._src.compile.program.precision import EXACT, Precision
+from sardonyx._src.compile.program import EXACT, Precision
 from sardonyx._src.errors import InputError, SardonyxError, are_defects_fatal, typed_memory_errors
 from sardonyx._src.formatters import format_html
 from sardonyx._src.interp.run_control import CancellationToken, RunControl
@@ -21,8 +21,7 @@ from sardonyx._src.io.loading.load import ModelSource
 from sardonyx._src.io.loading.operator_set_path import sources_of
 from sardonyx._src.io.loading.operator_sets import OperatorSetSource
 from sardonyx._src.io.memory_release import trim_heap
-from sardonyx._src.ir.graph import Node
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model, Node
 from sardonyx._src.ops.api import RunLimits, RunResult, RuntimeValue, is_number
 from sardonyx._src.runtime.declarations.declared_sizes import declarations_of
 from sardonyx._src.runtime.declarations.shape_policy import ShapePolicy

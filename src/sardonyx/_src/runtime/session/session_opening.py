@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from sardonyx._src.compile.program import EXACT
 from sardonyx._src.compile.program.defects import typed_defects
-from sardonyx._src.compile.program.precision import EXACT
 from sardonyx._src.compile.program.program import Action, FallbackOp
 from sardonyx._src.errors import CompilationError, LimitError, MissingPackage, SardonyxError
 from sardonyx._src.grad.runnable import without_gradient_nodes
@@ -20,7 +20,7 @@ from sardonyx._src.io.external import verify_checksums
 from sardonyx._src.io.file_stamps import BytesStamp, FileStamp
 from sardonyx._src.io.loading.load import ModelSource, load
 from sardonyx._src.io.loading.operator_set_path import environment_folders
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.ir.walk import model_tensors
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.runtime.engine.engine import NativeEngine

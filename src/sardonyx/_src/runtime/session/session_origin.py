@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Literal
 
 from sardonyx._src.arguments import require_choice, require_flag, require_integer, require_type
-from sardonyx._src.compile.program.precision import EXACT, PRECISIONS, Precision
+from sardonyx._src.compile.program import EXACT, Precision
+from sardonyx._src.compile.program.precision import PRECISIONS
 from sardonyx._src.errors import InputError, SardonyxError
 from sardonyx._src.io.external import Policy
 from sardonyx._src.io.loading.load import ModelSource
 from sardonyx._src.io.loading.operator_sets import OperatorSetSource
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.runtime.declarations.shape_policy import SHAPE_POLICIES, ShapePolicy
 from sardonyx._src.runtime.verification.modes import VERIFICATIONS, Verify

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.types import Shape, TensorType, Type
+from sardonyx._src.ir import Shape, TensorType, Type
 
 
 @dataclass(frozen=True, slots=True, repr=False)

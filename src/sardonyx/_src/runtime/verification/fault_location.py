@@ -20,7 +20,7 @@ from sardonyx._src.errors import SardonyxError
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.io.loading.load import pause_gc
 from sardonyx._src.io.nesting import limit_nesting
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 from sardonyx._src.rewrite.proof.compare import difference
 from sardonyx._src.runtime.engine.engine import NativeEngine

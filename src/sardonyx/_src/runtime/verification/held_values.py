@@ -12,12 +12,11 @@ from dataclasses import dataclass
 
 from sardonyx._src.compile.layouts.assignment import resolve
 from sardonyx._src.compile.layouts.laid_out import LaidOutGraph, LaidOutRegion
+from sardonyx._src.compile.program import Buffer, Step, TensorView
 from sardonyx._src.compile.program.layout import CustomLayout, Layout
 from sardonyx._src.compile.program.program import Action, CopyIn, FallbackOp
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import Buffer, TensorView
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir import Value
 
 
 @dataclass(frozen=True, slots=True)

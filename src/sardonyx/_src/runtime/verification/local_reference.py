@@ -18,9 +18,7 @@ from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.interp.run_state import Frame, RandomSource, RunState
 from sardonyx._src.interp.steps import CalledBody, NodeStep
 from sardonyx._src.io.nesting import limit_nesting
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Model, Node, Value
 from sardonyx._src.ir.walk import captures, location, nodes
 from sardonyx._src.ops.api import RunLimits, RuntimeValue, as_plain_value, as_run_value
 from sardonyx._src.ops.registry import find

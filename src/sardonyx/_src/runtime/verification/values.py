@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.rewrite.proof.compare import MIN_MAGNITUDE, difference, relative_tolerance
 

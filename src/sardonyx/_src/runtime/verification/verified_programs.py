@@ -11,13 +11,13 @@ from functools import partial
 
 import numpy as np
 
+from sardonyx._src.compile.program import EXACT
 from sardonyx._src.compile.program.defects import typed_defects
-from sardonyx._src.compile.program.precision import EXACT
 from sardonyx._src.errors import EvaluationError, SardonyxError, VerificationError
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.interp.run_state import RandomSource
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 from sardonyx._src.rewrite.proof.compare import RELATIVE_TOLERANCES, kind_difference
 from sardonyx._src.rewrite.proof.prove import random_outputs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from sardonyx._src.errors import SardonyxError
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 from sardonyx._src.runtime.session.session import Session
 from sardonyx._src.score.model.scorer import BatchScorer
 from sardonyx._src.score.tables.arrow import pa

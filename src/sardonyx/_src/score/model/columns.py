@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from sardonyx._src.errors import OutputError
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.runtime.session.session_values import SessionValue
 from sardonyx._src.score.model.options import Vectors
 from sardonyx._src.score.tables.arrow import pa

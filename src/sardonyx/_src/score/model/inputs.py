@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 from sardonyx._src.runtime.session.session_values import SessionValue
 from sardonyx._src.score.model.options import ColumnMap
 from sardonyx._src.score.model.table_models import TableModel

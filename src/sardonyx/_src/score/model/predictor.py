@@ -8,7 +8,7 @@ import numpy as np
 
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.loading.load import ModelSource
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.runtime.session.session import Engine, Session
 from sardonyx._src.score.model.inputs import plan_inputs
 from sardonyx._src.score.model.options import ScoreOptions

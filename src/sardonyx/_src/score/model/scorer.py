@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError, InputError, SardonyxError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.runtime.session.session import Session
 from sardonyx._src.score.model.columns import columns_of, probability_structs
 from sardonyx._src.score.model.inputs import InputColumns, plan_inputs, require_columns

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sardonyx._src.io.loading.load import ModelSource
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 from sardonyx._src.runtime.session.session import Engine, Session
 from sardonyx._src.score.model.text_codes import with_text_codes
 from sardonyx._src.score.model.zip_maps import without_maps

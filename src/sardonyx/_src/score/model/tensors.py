@@ -13,7 +13,7 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.score.model.inputs import InputColumns, is_numeric
 from sardonyx._src.score.model.options import ScoreOptions
 from sardonyx._src.score.tables.arrow import pa, pc

@@ -11,12 +11,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Array, Graph, Model, Node, Tensor, TensorType, Value
 from sardonyx._src.ir.build import attribute
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Model, clone
+from sardonyx._src.ir.model import clone
 from sardonyx._src.ir.names import FreshNames
-from sardonyx._src.ir.tensors import Array, Tensor
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.registry import find
 from sardonyx._src.rewrite.support.evaluate import evaluate_node
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from sardonyx._src.errors import SardonyxError
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.types import MapType, SequenceType, TensorType
+from sardonyx._src.ir import MapType, Model, SequenceType, TensorType
 from sardonyx._src.tools.extract import extract
 from sardonyx._src.tools.rename import Renaming, rename
 

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import RunResult
 
 # The properties that all requests of a batch have in common: names, element types and all dims except the first.

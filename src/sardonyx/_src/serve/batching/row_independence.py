@@ -14,10 +14,8 @@ from dataclasses import dataclass
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.grad.preparation import infer_types, inline_calls, update
 from sardonyx._src.infer.state import InferenceState
+from sardonyx._src.ir import Graph, Model, Node, TensorType, Value
 from sardonyx._src.ir.dims import Expr, symbol
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ir.walk import location
 from sardonyx._src.ops.bind import attributes_of, schema_of
 from sardonyx._src.ops.registry import find

@@ -13,9 +13,8 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
+from sardonyx._src.ir import Node, TensorType, Value
 from sardonyx._src.ir.dims import Dim, Expr, dim_product, has_opaque_part, known_equal
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.inference import Known
 
 

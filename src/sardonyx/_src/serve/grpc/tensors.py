@@ -8,7 +8,7 @@ import numpy as np
 
 from sardonyx._src.arguments import shown
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.serve.grpc.messages import InferInputTensor, InferTensorContents
 from sardonyx._src.serve.protocol.binary_data import STRING_BYTES, decode_tensor
 from sardonyx._src.serve.protocol.datatypes import ELEMENT_TYPES

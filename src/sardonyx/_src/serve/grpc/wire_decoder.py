@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sardonyx._src.errors import InputError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.serve.grpc.wire_fields import (
     FIXED,
     FIXED32,

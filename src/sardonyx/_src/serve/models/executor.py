@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from sardonyx._src.errors import LimitError
 from sardonyx._src.interp.run_control import CancellationToken
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import RunResult
 from sardonyx._src.runtime.session.predictable_runs import has_predictable_runs
 from sardonyx._src.runtime.session.session import Session

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import MapType, SequenceType, TensorType, Type
+from sardonyx._src.ir import Array, MapType, SequenceType, TensorType, Type
 from sardonyx._src.runtime.session.session_values import SessionValue
 from sardonyx._src.serve.protocol.datatypes import DATATYPES
 from sardonyx._src.suggestions import suggest

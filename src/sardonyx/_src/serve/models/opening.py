@@ -10,7 +10,7 @@ import numpy as np
 
 from sardonyx._src.arguments import shown
 from sardonyx._src.errors import EvaluationError, InputError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.measure.feeds import clamp_integers
 from sardonyx._src.measure.random_feeds import random_feeds
 from sardonyx._src.runtime.session.session import Session, release_model

@@ -20,9 +20,8 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
+from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ir.dims import Dim, Expr, evaluate, symbol
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import RunResult
 from sardonyx._src.runtime.session.session_values import SessionValue
 from sardonyx._src.serve.models.scheduler.options import SequenceOptions

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from sardonyx._src.errors import InputError, SardonyxError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import RunResult
 from sardonyx._src.runtime.session.session import Session
 from sardonyx._src.serve.models.executor import Executor

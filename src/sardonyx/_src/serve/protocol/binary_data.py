@@ -14,7 +14,7 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.dtypes.strings import string_data
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.serve.protocol.codec_threads import yield_interpreter
 from sardonyx._src.serve.protocol.datatypes import ELEMENT_TYPES
 from sardonyx._src.serve.protocol.failures import FailureKind, RequestFailure

@@ -6,7 +6,7 @@ Spec: Open Inference Protocol v2, Tensor Data Types; BF16 is in the lists of Tri
 from __future__ import annotations
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 ELEMENT_TYPES = {
     "BOOL": DataType.BOOL,

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sardonyx._src.arguments import shown
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.serve.protocol.binary_data import decode_tensor
 from sardonyx._src.serve.protocol.datatypes import ELEMENT_TYPES
 from sardonyx._src.serve.protocol.failures import FailureKind, RequestFailure

@@ -13,7 +13,7 @@ from itertools import chain
 import numpy as np
 
 from sardonyx._src.arguments import shown
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.serve.protocol.datatypes import ELEMENT_TYPES
 from sardonyx._src.serve.protocol.failures import FailureKind, RequestFailure
 from sardonyx._src.serve.protocol.tensor_shapes import check_count

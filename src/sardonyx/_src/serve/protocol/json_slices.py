@@ -18,7 +18,7 @@ from itertools import chain
 
 import numpy as np
 
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.serve.protocol.codec_threads import yield_interpreter
 from sardonyx._src.serve.protocol.datatypes import ELEMENT_TYPES
 from sardonyx._src.serve.protocol.failures import FailureKind, RequestFailure

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.errors import OutputError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import RunResult
 
 

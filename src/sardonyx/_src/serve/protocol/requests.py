@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 Parameter: TypeAlias = "bool | int | float | str"
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.serve.protocol.binary_data import encode_pieces
 from sardonyx._src.serve.protocol.codec_threads import yield_interpreter
 from sardonyx._src.serve.protocol.datatypes import datatype_of

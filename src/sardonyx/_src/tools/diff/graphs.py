@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 
 from sardonyx._src.io.serde.devices import annotation_to, node_configuration_to
-from sardonyx._src.ir.graph import Attribute, AttributeScalar, Graph, Node, QuantizationAnnotation, Value
-from sardonyx._src.ir.tensors import SparseTensor, Tensor
+from sardonyx._src.ir import Attribute, AttributeScalar, Graph, Node, SparseTensor, Tensor, Value
+from sardonyx._src.ir.graph import QuantizationAnnotation
 from sardonyx._src.ir.walk import values
 from sardonyx._src.tools.diff.difference import Difference, DifferenceKind
 from sardonyx._src.tools.diff.interface import is_moved, is_widened_output, narrowed_inputs

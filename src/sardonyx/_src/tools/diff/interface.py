@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sardonyx._src.ir.dims import Dim, Expr
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.types import (
+from sardonyx._src.ir import (
     MapType,
     OptionalType,
     SequenceType,
@@ -19,7 +17,9 @@ from sardonyx._src.ir.types import (
     SparseTensorType,
     TensorType,
     Type,
+    Value,
 )
+from sardonyx._src.ir.dims import Dim, Expr
 
 
 def narrowed_inputs(pairs: Iterable[tuple[Value, Value]]) -> set[Value]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable
 
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
-from sardonyx._src.ir.tensors import SparseTensor, Tensor
+from sardonyx._src.ir import Attribute, Graph, Node, SparseTensor, Tensor, Value
 
 
 def match(a: Graph, b: Graph) -> dict[Node, Node]:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
 
 from sardonyx._src.io.serde.devices import configuration_to
+from sardonyx._src.ir import Function, Graph, Model, Value
 from sardonyx._src.ir.details import unknown_fields
-from sardonyx._src.ir.graph import Graph, Value
-from sardonyx._src.ir.model import Function, Model, TrainingInfo
+from sardonyx._src.ir.model import TrainingInfo
 from sardonyx._src.ir.model_version import format_model_version
 from sardonyx._src.tools.diff.difference import Difference
 from sardonyx._src.tools.diff.graphs import Comparison, maps

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array, SparseTensor, Tensor
+from sardonyx._src.ir import Array, SparseTensor, Tensor
 from sardonyx._src.tools.diff.difference import Distance
 
 CHUNK_ELEMENTS = 1 << 20  # elements that are decoded at a time

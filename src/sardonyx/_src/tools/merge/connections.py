@@ -6,10 +6,18 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from sardonyx._src.errors import InputError, InvalidModel
+from sardonyx._src.ir import (
+    MapType,
+    Model,
+    OptionalType,
+    SequenceType,
+    SparseTensorType,
+    TensorType,
+    Type,
+    Value,
+)
 from sardonyx._src.ir.dims import Dim, Expr, symbol
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.model import Model, Note
-from sardonyx._src.ir.types import MapType, OptionalType, SequenceType, SparseTensorType, TensorType, Type
+from sardonyx._src.ir.model import Note
 from sardonyx._src.suggestions import suggest
 from sardonyx._src.tools.calls import main_graphs
 from sardonyx._src.tools.lookup import refuse_duplicates

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from sardonyx._src.errors import InvalidModel
 from sardonyx._src.io.serde import to_proto
+from sardonyx._src.ir import Model, Node, Value
 from sardonyx._src.ir.copier import Copier
 from sardonyx._src.ir.details import unknown_fields
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.model import FunctionKey, Model, Note, clone, clone_training
+from sardonyx._src.ir.model import FunctionKey, Note, clone, clone_training
 from sardonyx._src.ir.names import FreshNames, first_free
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.proto.binary import encode

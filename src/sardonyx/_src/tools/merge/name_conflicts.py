@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from sardonyx._src.errors import InputError
+from sardonyx._src.ir import Model, Value
 from sardonyx._src.ir.dims import Dim, symbol
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.walk import graphs, nodes, values
 from sardonyx._src.tools.calls import main_graphs

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.walk import infer
+from sardonyx._src.ir import Model, TensorType, Type
 from sardonyx._src.ir.dims import Dim, Expr
-from sardonyx._src.ir.model import Model, Note, clone
-from sardonyx._src.ir.types import TensorType, Type
+from sardonyx._src.ir.model import Note, clone
 from sardonyx._src.tools.calls import main_graphs
 from sardonyx._src.tools.set_dims.driver import repair
 from sardonyx._src.tools.set_dims.probe import all_values

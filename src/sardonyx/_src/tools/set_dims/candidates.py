@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir import Node
 from sardonyx._src.ops.registry import find
 from sardonyx._src.tools.set_dims.constants import constant_sizes
 from sardonyx._src.tools.set_dims.probe import Probe

@@ -12,10 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from sardonyx._src.errors import InferenceError
+from sardonyx._src.ir import Attribute, Graph, Model, Node, Tensor, Value
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
-from sardonyx._src.ir.model import Model, Note
-from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir.model import Note
 from sardonyx._src.ir.walk import location, nodes
 from sardonyx._src.tools.calls import main_graphs
 from sardonyx._src.tools.reachability import operands_of

@@ -11,10 +11,18 @@ from dataclasses import replace
 
 from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.walk import infer_partially
+from sardonyx._src.ir import (
+    Model,
+    OptionalType,
+    SequenceType,
+    Shape,
+    SparseTensorType,
+    TensorType,
+    Type,
+    Value,
+)
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.model import Model, clone
-from sardonyx._src.ir.types import OptionalType, SequenceType, Shape, SparseTensorType, TensorType, Type
+from sardonyx._src.ir.model import clone
 from sardonyx._src.ir.walk import graphs, roots, values
 from sardonyx._src.tools.calls import main_graphs, reachable_functions
 from sardonyx._src.tools.reachability import operands_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir import Node
 
 
 @dataclass(frozen=True, slots=True)

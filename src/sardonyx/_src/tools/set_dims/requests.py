@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sardonyx._src.errors import InputError
+from sardonyx._src.ir import Model, TensorType, Value
 from sardonyx._src.ir.dims import Dim, Expr, from_param, symbol
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.suggestions import suggest
 from sardonyx._src.tools.calls import main_graphs
 from sardonyx._src.tools.symbols import dim_names

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
+from sardonyx._src.ir import Node, Shape
 from sardonyx._src.ir.dims import Dim, dim_product
-from sardonyx._src.ir.graph import Node
-from sardonyx._src.ir.types import Shape
 from sardonyx._src.tools.set_dims.constants import constant_sizes
 from sardonyx._src.tools.set_dims.probe import Probe
 from sardonyx._src.tools.set_dims.repairs import AttributeRepair, InputRepair, RuleResult, Unresolved

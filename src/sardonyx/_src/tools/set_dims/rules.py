@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir import Node
 from sardonyx._src.ops.registry import find
 from sardonyx._src.ops.traits import SizeRule
 from sardonyx._src.tools.set_dims.constants import constant_sizes, tensor_of

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Attribute, Graph, Model, Node, TensorType, Value
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.registry import find
 from sardonyx._src.tools.set_dims.constants import ConstantEditor
 from sardonyx._src.tools.set_dims.probe import Probe

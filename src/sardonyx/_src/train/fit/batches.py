@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 HELD_OUT = (1 << 32) - 1  # passed as the epoch for the draw of the validation data: no epoch has this number
 

@@ -11,8 +11,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError, TrainingDiverged
 from sardonyx._src.io.loading.load import load
 from sardonyx._src.io.saving.save import save
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Model
 from sardonyx._src.train.fit.progress import RunProgress
 
 LAST, BEST = "last.onnx", "best.onnx"

@@ -11,10 +11,9 @@ import numpy as np
 from sardonyx._src.arguments import require_path, require_type
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
+from sardonyx._src.ir import Array, TensorType, Value
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType, shape_text
+from sardonyx._src.ir.types import shape_text
 from sardonyx._src.suggestions import suggest
 from sardonyx._src.train.fit.data_digest import digest_of_rows
 from sardonyx._src.train.fit.data_files import read_columns

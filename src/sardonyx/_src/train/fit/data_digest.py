@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 MAX_BYTES = 1 << 30  # bytes read of an array: about a second; of a larger one a sample is read
 CHUNK_BYTES = 1 << 20  # bytes read at a time, so that mapped files need no more memory

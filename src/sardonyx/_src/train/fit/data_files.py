@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from sardonyx._src.errors import InputError, MissingPackage
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 NOT_NUMPY = (ValueError, EOFError, OSError, zipfile.BadZipFile)
 IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".npy")

@@ -19,8 +19,7 @@ from sardonyx._src.arguments import (
 )
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.loading.load import ModelSource, load
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Model, TensorType
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.runtime.session.session import ENGINES, Engine
 from sardonyx._src.train.fit.batches import split_rows

@@ -15,8 +15,7 @@ from sardonyx._src.arguments import require_text
 from sardonyx._src.errors import InputError, TrainingDiverged
 from sardonyx._src.io.loading.load import load
 from sardonyx._src.io.saving.save import save
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array, Tensor
+from sardonyx._src.ir import Array, Model, Tensor
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 from sardonyx._src.runtime.session.session import Engine
 from sardonyx._src.suggestions import suggest

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.saving.save import save
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir import Model
 
 DATASETS = ("data", "validation")
 

@@ -14,9 +14,7 @@ from numpy.typing import ArrayLike
 from sardonyx._src.arguments import require_choice, require_number, type_name
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.types import Shape, TensorType, Type
+from sardonyx._src.ir import Model, Shape, TensorType, Type, Value
 from sardonyx._src.train.algorithm_builder import AlgorithmBuilder
 
 Reduction = Literal["mean", "sum"]

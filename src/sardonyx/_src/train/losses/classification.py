@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir import Value
 from sardonyx._src.train.losses.base import Labels, LossContext
 
 

@@ -13,7 +13,7 @@ from typing import ClassVar
 from sardonyx._src.arguments import require_integer
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir import Value
 from sardonyx._src.train.losses.base import (
     INT64_RANGE,
     Loss,

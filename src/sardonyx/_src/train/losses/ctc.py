@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from sardonyx._src.arguments import require_flag, require_integer
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
-from sardonyx._src.ir.graph import Graph, Value
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import Graph, TensorType, Value
 from sardonyx._src.train.algorithm_builder import AlgorithmBuilder
 from sardonyx._src.train.losses.base import (
     Labels,

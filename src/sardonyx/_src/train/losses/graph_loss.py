@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from sardonyx._src.convert.conversion import convert
 from sardonyx._src.errors import InputError
 from sardonyx._src.infer.walk import infer
+from sardonyx._src.ir import Graph, Model, Node, TensorType, Value
 from sardonyx._src.ir.copier import Copier
-from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.inline import rename_definitions
-from sardonyx._src.ir.model import Model, clone, clone_function
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir.model import clone, clone_function
 from sardonyx._src.train.losses.base import Loss, LossContext, LossValues
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sardonyx._src.arguments import require_flag
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir import Value
 from sardonyx._src.train.losses.base import check_number
 from sardonyx._src.train.optimizers.base import Optimizer, OptimizerStep, TrainedTensor
 from sardonyx._src.train.optimizers.preview_operators import preview_update

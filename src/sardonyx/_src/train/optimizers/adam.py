@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sardonyx._src.arguments import require_flag, require_type
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir import Value
 from sardonyx._src.train.losses.base import check_number
 from sardonyx._src.train.optimizers.base import Optimizer, OptimizerStep, TrainedTensor, rest_of
 from sardonyx._src.train.optimizers.preview_operators import preview_update

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir import Value
 from sardonyx._src.train.losses.base import check_number
 from sardonyx._src.train.optimizers.adam import BiasCorrections, adam_update, check_betas
 from sardonyx._src.train.optimizers.base import Optimizer, OptimizerStep, TrainedTensor

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir import Tensor, Value
 from sardonyx._src.train.algorithm_builder import AlgorithmBuilder
 from sardonyx._src.train.losses.base import check_number
 from sardonyx._src.train.optimizers.schedules import Schedule, schedule_of

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from sardonyx._src.errors import InputError
 from sardonyx._src.grad.detection import DOMAIN
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir import Value
 from sardonyx._src.train.optimizers.base import OptimizerStep, TrainedTensor
 
 

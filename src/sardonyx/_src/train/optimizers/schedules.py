@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from sardonyx._src.arguments import require_integer
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir import Value
 from sardonyx._src.train.algorithm_builder import AlgorithmBuilder
 from sardonyx._src.train.losses.base import check_number
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir import Value
 from sardonyx._src.train.optimizers.base import Optimizer, OptimizerStep, TrainedTensor
 from sardonyx._src.train.optimizers.schedules import Schedule
 

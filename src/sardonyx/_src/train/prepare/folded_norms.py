@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.model import Model, Note
+from sardonyx._src.ir import Model, Node, Value
+from sardonyx._src.ir.model import Note
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.ops.registry import find
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.grad.detection import DOMAIN
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir import Tensor, Value
 from sardonyx._src.train.algorithm_builder import AlgorithmBuilder
 from sardonyx._src.train.losses.base import check_number
 from sardonyx._src.train.optimizers.schedules import check_steps

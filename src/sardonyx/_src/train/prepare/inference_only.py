@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sardonyx._src.arguments import require_type
 from sardonyx._src.grad.detection import DOMAIN
-from sardonyx._src.ir.model import Model, clone
+from sardonyx._src.ir import Model
+from sardonyx._src.ir.model import clone
 from sardonyx._src.ir.walk import nodes, roots
 
 METADATA_PREFIX = "sardonyx.train."

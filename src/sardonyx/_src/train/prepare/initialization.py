@@ -12,12 +12,9 @@ import numpy as np
 from sardonyx._src.arguments import require_integer, texts_of
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
+from sardonyx._src.ir import Graph, Model, Node, Tensor, TensorType, Value
 from sardonyx._src.ir.build import GraphBuilder
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.names import FreshNames
-from sardonyx._src.ir.tensors import Tensor
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.registry import find
 from sardonyx._src.suggestions import suggest
 from sardonyx._src.train.losses.base import check_number

@@ -12,9 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array, Tensor
+from sardonyx._src.ir import Array, Graph, Model, Node, Tensor, Value
 from sardonyx._src.ir.walk import graphs, nodes, roots
 from sardonyx._src.ops.registry import find
 from sardonyx._src.train.prepare.weight_positions import (

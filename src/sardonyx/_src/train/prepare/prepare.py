@@ -13,11 +13,9 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.grad.detection import DOMAIN
 from sardonyx._src.infer.walk import infer
-from sardonyx._src.ir.graph import Graph, Value
-from sardonyx._src.ir.model import Model, Note, TrainingInfo, clone
+from sardonyx._src.ir import Graph, Model, Tensor, TensorType, Type, Value
+from sardonyx._src.ir.model import Note, TrainingInfo, clone
 from sardonyx._src.ir.names import FreshNames
-from sardonyx._src.ir.tensors import Tensor
-from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ir.walk import roots, values
 from sardonyx._src.train.algorithm_builder import AlgorithmBuilder
 from sardonyx._src.train.checkpointing import check_goal, write_goal

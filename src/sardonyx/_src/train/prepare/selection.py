@@ -8,10 +8,7 @@ from fnmatch import fnmatchcase
 
 from sardonyx._src.arguments import texts_of
 from sardonyx._src.errors import InputError
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Tensor
-from sardonyx._src.ir.types import TensorType, Type
+from sardonyx._src.ir import Model, Tensor, TensorType, Type, Value
 from sardonyx._src.suggestions import suggest
 from sardonyx._src.tools.lookup import find_value
 from sardonyx._src.tools.reachability import BackwardSlice

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from sardonyx._src.errors import InputError
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Model
 from sardonyx._src.train.losses.base import Labels
 
 TARGETS_KEY = "sardonyx.train.targets"

@@ -11,13 +11,11 @@ from dataclasses import dataclass, field
 
 from sardonyx._src.convert.outline import read_values
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Attribute, Function, Graph, Model, Node, Tensor, TensorType, Value
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.copier import Copier
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
 from sardonyx._src.ir.inline import inline, rename_definitions
-from sardonyx._src.ir.model import Function, Model, Note
-from sardonyx._src.ir.tensors import Tensor
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir.model import Note
 from sardonyx._src.ir.walk import location, nodes
 from sardonyx._src.tools.reachability import BackwardSlice
 from sardonyx._src.train.algorithm_builder import AlgorithmBuilder

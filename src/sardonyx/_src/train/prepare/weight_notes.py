@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.model import Model, Note
-from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir import Model, Tensor, Value
+from sardonyx._src.ir.model import Note
 from sardonyx._src.tools.reachability import BackwardSlice
 from sardonyx._src.train.prepare.parameters import ParameterFinder
 from sardonyx._src.train.prepare.weight_positions import is_running_statistic

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir import Node, Tensor, Value
 
 PRODUCTS = ("MatMul", "Gemm", "Einsum", "Conv", "ConvTranspose", "FusedMatMul")
 WEIGHT_INPUTS: dict[str, tuple[int, ...]] = {

@@ -10,9 +10,7 @@ from sardonyx._src.errors import InputError, InvalidModel, SardonyxError
 from sardonyx._src.infer.walk import infer_partially
 from sardonyx._src.io.serde import from_proto
 from sardonyx._src.io.serde.types import type_to
-from sardonyx._src.ir.graph import Graph, Node
-from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.types import Type
+from sardonyx._src.ir import Graph, Model, Node, Type
 from sardonyx._src.ir.walk import values
 from sardonyx._src.proto import messages as m
 from sardonyx._src.schema import canonical

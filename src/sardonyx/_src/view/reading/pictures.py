@@ -6,7 +6,7 @@ import base64
 
 import numpy as np
 
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.view.page_data import Picture
 
 SIDE = 64  # pixels of a picture in a page

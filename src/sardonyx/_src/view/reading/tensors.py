@@ -16,7 +16,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.io.external import ExternalFiles
 from sardonyx._src.io.serde.tensors import tensor_from
-from sardonyx._src.ir.tensors import Array, Tensor
+from sardonyx._src.ir import Array, Tensor
 from sardonyx._src.proto import messages as m
 from sardonyx._src.view.page_data import TensorData
 from sardonyx._src.view.reading.notes import pairs_of

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.view.scopes.parts import part_label
 from sardonyx._src.view.scopes.tree import MAX_BOXES, Child, GraphScope, nodes_of
 

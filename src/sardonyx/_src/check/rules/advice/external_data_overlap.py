@@ -23,8 +23,7 @@ from sardonyx._src.check.analysis.external_data import (
     location_of,
     overlaps_of,
 )
-from sardonyx._src.check.engine.api import Finding, Severity, rule
-from sardonyx._src.check.engine.context import RuleContext
+from sardonyx._src.check.engine import Finding, RuleContext, Severity, rule
 from sardonyx._src.proto.messages import TensorProto
 from sardonyx._src.proto.record import brief
 

@@ -21,8 +21,7 @@ from sardonyx._src.check.analysis.external_data import (
     data_file_state,
     location_of,
 )
-from sardonyx._src.check.engine.api import Finding, rule
-from sardonyx._src.check.engine.context import RuleContext
+from sardonyx._src.check.engine import Finding, RuleContext, rule
 from sardonyx._src.proto.messages import TensorProto
 from sardonyx._src.proto.record import brief
 

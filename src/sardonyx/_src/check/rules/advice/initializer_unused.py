@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sardonyx._src.check.analysis.liveness import is_fully_defined, read_in
-from sardonyx._src.check.engine.api import Finding, Severity, rule
+from sardonyx._src.check.engine import Finding, RuleContext, Severity, rule
 from sardonyx._src.check.engine.body import Definition
-from sardonyx._src.check.engine.context import RuleContext
 from sardonyx._src.check.records.tensors import bytes_of
 from sardonyx._src.proto.messages import GraphProto, TensorProto
 from sardonyx._src.proto.record import brief

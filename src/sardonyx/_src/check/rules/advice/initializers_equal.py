@@ -16,8 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterator
 
-from sardonyx._src.check.engine.api import Finding, Severity, rule
-from sardonyx._src.check.engine.context import RuleContext
+from sardonyx._src.check.engine import Finding, RuleContext, Severity, rule
 from sardonyx._src.check.records.equality import DataHash, hash_data, sample
 from sardonyx._src.check.records.tensors import bytes_of
 from sardonyx._src.proto.messages import GraphProto

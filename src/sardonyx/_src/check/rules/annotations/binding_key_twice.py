@@ -15,8 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sardonyx._src.check.analysis.training import BINDINGS
-from sardonyx._src.check.engine.api import Finding, Severity, rule
-from sardonyx._src.check.engine.context import RuleContext
+from sardonyx._src.check.engine import Finding, RuleContext, Severity, rule
 from sardonyx._src.proto.messages import ModelProto
 from sardonyx._src.proto.record import brief
 

@@ -15,8 +15,7 @@ from collections.abc import Iterator
 
 from sardonyx._src.check.analysis.declared_types import describe_misfit
 from sardonyx._src.check.analysis.training import BINDINGS, bound_values, state_of
-from sardonyx._src.check.engine.api import Finding, rule
-from sardonyx._src.check.engine.context import RuleContext
+from sardonyx._src.check.engine import Finding, RuleContext, rule
 from sardonyx._src.proto.messages import TrainingInfoProto
 from sardonyx._src.proto.record import brief
 

@@ -13,10 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sardonyx._src.check.engine.api import Finding
+from sardonyx._src.check.engine import Finding
 from sardonyx._src.check.type_rules.subjects import TypedModel, type_rule
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.types import SparseTensorType, TensorType
+from sardonyx._src.ir import Node, SparseTensorType, TensorType, Value
 from sardonyx._src.ir.walk import nodes, roots
 
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sardonyx._src.check.engine.api import Finding, RuleGroup, Severity, rule
+from sardonyx._src.check.engine import Finding, RuleContext, Severity, rule
+from sardonyx._src.check.engine.api import RuleGroup
 from sardonyx._src.check.engine.body import output_names
-from sardonyx._src.check.engine.context import RuleContext
 from sardonyx._src.proto.messages import FunctionProto, GraphProto
 from sardonyx._src.proto.record import brief
 

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sardonyx._src.check.engine.api import Finding, rule
-from sardonyx._src.check.engine.context import RuleContext
+from sardonyx._src.check.engine import Finding, RuleContext, rule
 from sardonyx._src.check.records.attribute_fields import VALUE_FIELDS, attribute_type_of
 from sardonyx._src.check.records.names import attribute_type
 from sardonyx._src.proto.messages import NodeProto

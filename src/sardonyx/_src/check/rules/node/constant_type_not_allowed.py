@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sardonyx._src.check.analysis.declared_types import element_of
-from sardonyx._src.check.engine.api import Finding, RuleGroup, Severity, rule
-from sardonyx._src.check.engine.context import RuleContext
+from sardonyx._src.check.engine import Finding, RuleContext, Severity, rule
+from sardonyx._src.check.engine.api import RuleGroup
 from sardonyx._src.check.records.names import ELEMENT_TYPE_NAMES, element_type
 from sardonyx._src.check.type_rules.type_names import format_types
 from sardonyx._src.dtypes import DataType

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sardonyx._src.check.engine.api import Finding, rule
-from sardonyx._src.check.engine.context import RuleContext
+from sardonyx._src.check.engine import Finding, RuleContext, rule
 from sardonyx._src.proto.messages import NodeProto
 
 # Operator and version -> the attribute that enables training, and its value for that.  BatchNormalization-7 and -9

@@ -13,8 +13,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sardonyx._src.check.engine.api import Finding, rule
-from sardonyx._src.check.engine.context import RuleContext
+from sardonyx._src.check.engine import Finding, RuleContext, rule
 from sardonyx._src.check.records.names import KEY_TYPES
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.proto.messages import MapProto

@@ -19,8 +19,7 @@ from sardonyx._src.check.analysis.external_data import (
     file_checksum,
     location_of,
 )
-from sardonyx._src.check.engine.api import Finding, rule
-from sardonyx._src.check.engine.context import RuleContext
+from sardonyx._src.check.engine import Finding, RuleContext, rule
 from sardonyx._src.check.records.tensors import is_external
 from sardonyx._src.proto.messages import TensorProto
 from sardonyx._src.proto.record import brief

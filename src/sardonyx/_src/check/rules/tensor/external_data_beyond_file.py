@@ -14,8 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sardonyx._src.check.analysis.external_data import data_file_state, entry_value, location_of, parse_number
-from sardonyx._src.check.engine.api import Finding, rule
-from sardonyx._src.check.engine.context import RuleContext
+from sardonyx._src.check.engine import Finding, RuleContext, rule
 from sardonyx._src.check.records.tensors import bytes_of, is_external
 from sardonyx._src.proto.messages import TensorProto
 from sardonyx._src.proto.record import brief

@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sardonyx._src.check.analysis.external_data import entry_value, location_problem
-from sardonyx._src.check.engine.api import Finding, rule
-from sardonyx._src.check.engine.context import RuleContext
+from sardonyx._src.check.engine import Finding, RuleContext, rule
 from sardonyx._src.check.records.tensors import is_external
 from sardonyx._src.proto.messages import TensorProto
 from sardonyx._src.proto.record import brief

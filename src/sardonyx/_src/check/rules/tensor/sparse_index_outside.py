@@ -13,8 +13,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sardonyx._src.check.engine.api import Finding, rule
-from sardonyx._src.check.engine.context import RuleContext
+from sardonyx._src.check.engine import Finding, RuleContext, rule
 from sardonyx._src.check.records.tensors import MAX_INT64, int64_elements, product
 from sardonyx._src.proto.messages import SparseTensorProto
 from sardonyx._src.proto.record import brief

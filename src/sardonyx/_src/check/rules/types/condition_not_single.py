@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sardonyx._src.check.engine.api import Finding
+from sardonyx._src.check.engine import Finding
 from sardonyx._src.check.type_rules.subjects import TypedNode, type_rule
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir import TensorType
 
 SINGLE_ELEMENT_INPUTS = {"If": 1, "Loop": 2}  # number of leading inputs
 

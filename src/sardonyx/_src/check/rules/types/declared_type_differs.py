@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sardonyx._src.check.engine.api import Finding
+from sardonyx._src.check.engine import Finding
 from sardonyx._src.check.type_rules.subjects import OutputDeclaration, type_rule
 from sardonyx._src.proto.record import brief
 

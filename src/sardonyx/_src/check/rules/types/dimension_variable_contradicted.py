@@ -14,12 +14,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import itemgetter
 
-from sardonyx._src.check.engine.api import Finding, Severity
+from sardonyx._src.check.engine import Finding, Severity
 from sardonyx._src.check.type_rules.equations import Equations
 from sardonyx._src.check.type_rules.subjects import OutputDeclaration, TypedModel, function_of, type_rule
+from sardonyx._src.ir import Graph, Node, SparseTensorType, TensorType
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.graph import Graph, Node
-from sardonyx._src.ir.types import SparseTensorType, TensorType
 from sardonyx._src.proto.record import brief
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sardonyx._src.check.engine.api import Finding
+from sardonyx._src.check.engine import Finding
 from sardonyx._src.check.type_rules.subjects import TypedNode, type_rule
 from sardonyx._src.check.type_rules.type_names import format_type, format_types
 

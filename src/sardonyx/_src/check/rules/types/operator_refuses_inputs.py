@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sardonyx._src.check.engine.api import Finding
+from sardonyx._src.check.engine import Finding
 from sardonyx._src.check.type_rules.subjects import TypedNode, type_rule
 
 SPECIFIC_RULES = "SX218 SX221 SX703 SX704 SX705 SX706 SX707 SX708 SX709 SX710 SX711 SX714"  # rules for one kind of refusal each

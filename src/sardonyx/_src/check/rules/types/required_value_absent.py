@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sardonyx._src.check.engine.api import Finding, Severity
+from sardonyx._src.check.engine import Finding, Severity
 from sardonyx._src.check.type_rules.subjects import TypedModel, type_rule
 from sardonyx._src.infer.omissions import find_omissions
 

@@ -14,13 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sardonyx._src.check.analysis.training import BINDINGS
-from sardonyx._src.check.engine.api import Finding
+from sardonyx._src.check.engine import Finding
 from sardonyx._src.check.type_rules.subjects import TypedModel, type_rule
 from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.merge import merge_types
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import SparseTensor, Tensor
-from sardonyx._src.ir.types import SparseTensorType, TensorType
+from sardonyx._src.ir import SparseTensor, SparseTensorType, Tensor, TensorType, Value
 from sardonyx._src.proto.record import brief
 
 

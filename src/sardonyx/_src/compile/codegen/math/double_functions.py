@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
-from sardonyx._src.compile.codegen.builder import FunctionBuilder, LLVMValue
+from sardonyx._src.compile.codegen import FunctionBuilder, LLVMValue
 from sardonyx._src.compile.codegen.math import double_precision
 from sardonyx._src.compile.codegen.math.power import apply_sign
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sardonyx._src.compile.codegen.builder import FunctionBuilder, LLVMValue
+from sardonyx._src.compile.codegen import FunctionBuilder, LLVMValue
 
 LOG2_E = 1.4426950408889634
 ROOT_HALF = 0x3FE6A09E667F3BCD  # the bits of sqrt(1/2), the lower bound of the mantissa

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sardonyx._src.compile.codegen.builder import FunctionBuilder, LLVMValue
+from sardonyx._src.compile.codegen import FunctionBuilder, LLVMValue
 from sardonyx._src.compile.codegen.math.exponential import LN2_HIGH, LN2_LOW, LOG2_E, ROUNDER
 from sardonyx._src.compile.codegen.math.function import vector_function
 from sardonyx._src.compile.codegen.math.piecewise import NUM_PIECES, select_pieces

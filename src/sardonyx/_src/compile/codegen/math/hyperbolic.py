@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen.builder import FunctionBuilder, LLVMValue
+from sardonyx._src.compile.codegen import FunctionBuilder, LLVMValue
 from sardonyx._src.compile.codegen.math.exponential import expm1_reduced, power_of_two, split_exponent
 from sardonyx._src.compile.codegen.math.function import vector_function
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sardonyx._src.compile.codegen.builder import FunctionBuilder, LLVMValue
+from sardonyx._src.compile.codegen import FunctionBuilder, LLVMValue
 from sardonyx._src.compile.codegen.math import double_precision
 from sardonyx._src.compile.codegen.math.function import vector_function
 

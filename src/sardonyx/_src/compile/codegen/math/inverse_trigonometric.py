@@ -5,7 +5,7 @@ atan(x) = pi/2 - atan(1/x) above 1, and asin(x) = pi/2 - 2*asin(sqrt((1-x) / 2))
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen.builder import FunctionBuilder, LLVMValue
+from sardonyx._src.compile.codegen import FunctionBuilder, LLVMValue
 from sardonyx._src.compile.codegen.math.function import vector_function
 
 HALF_PI = 1.57079637050628662109375  # pi/2 as float32

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
-from sardonyx._src.compile.codegen.builder import FunctionBuilder, LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import FunctionBuilder, LLVMType, LLVMValue
 
 NUM_PIECES = 16
 Row: TypeAlias = Sequence[float]

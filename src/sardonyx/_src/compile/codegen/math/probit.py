@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sardonyx._src.compile.codegen.builder import FunctionBuilder, LLVMValue
+from sardonyx._src.compile.codegen import FunctionBuilder, LLVMValue
 from sardonyx._src.compile.codegen.math.double_precision import log
 
 # Numerators and denominators of rational functions, constant terms first.  With q = p - 1/2, the first one is

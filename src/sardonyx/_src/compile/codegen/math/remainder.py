@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from sardonyx._src.compile.codegen.builder import FunctionBuilder, LLVMValue
+from sardonyx._src.compile.codegen import FunctionBuilder, LLVMValue
 
 QUOTIENT_BITS = 28  # of a step's quotient: its product with the 24 bits of b is exact in double
 MAX_QUOTIENT_BITS = 280  # of any quotient of float32 numbers

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
-from sardonyx._src.compile.codegen.parameters import float32_bits
+from sardonyx._src.compile.codegen import float32_bits
 from sardonyx._src.compile.kernels.attention.kernel import attention_module
 from sardonyx._src.compile.kernels.attention.parameters import (
     ALIGNED_FLOATS,
@@ -25,8 +25,8 @@ from sardonyx._src.compile.kernels.attention.variant import AttentionVariant
 from sardonyx._src.compile.kernels.attention.work_partitioning import AttentionPartition, partition_heads
 from sardonyx._src.compile.kernels.loops.axes import broadcast_stride
 from sardonyx._src.compile.kernels.tuning.tuning import AttentionTuning
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import Buffer, TensorView, dense_bytes, row_major_strides
+from sardonyx._src.compile.program import Buffer, Kernel, KernelArgument, Step, TensorView, row_major_strides
+from sardonyx._src.compile.program.tensor import dense_bytes
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max, dim_min, dim_product
 

@@ -17,8 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sardonyx._src.compile.codegen.blocks import StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen import LLVMValue, StackSlot
 from sardonyx._src.compile.kernels.attention.decode_products import accumulate_values, emit_scores
 from sardonyx._src.compile.kernels.attention.decode_unit import (
     DecodeHead,

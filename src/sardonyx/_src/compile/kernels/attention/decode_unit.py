@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen import LLVMValue
 from sardonyx._src.compile.kernels.attention.heads import AttentionHead
 from sardonyx._src.compile.kernels.attention.parameters import ALIGNED_FLOATS, AttentionKernel, aligned_size
 from sardonyx._src.compile.kernels.attention.prefetch import PrefetchStream

@@ -16,11 +16,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-from sardonyx._src.compile.codegen.blocks import StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen import LLVMValue, Parameters, StackSlot, Target, float32_bits
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters, float32_bits
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.loops.vectors import (
     i64,
     load_splat,
@@ -31,8 +28,7 @@ from sardonyx._src.compile.kernels.loops.vectors import (
     zeros,
 )
 from sardonyx._src.compile.kernels.tuning.tuning import AttentionTuning
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.ir.dims import ceil_div
 
 Decay = Literal["", "head", "row"]

@@ -6,7 +6,7 @@ Source: Milakov and Gimelshein, "Online normalizer calculation for softmax".
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen.builder import FunctionBuilder, LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import FunctionBuilder, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.math.exponential import (
     LN2_HIGH,

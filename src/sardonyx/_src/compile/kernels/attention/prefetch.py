@@ -6,8 +6,7 @@ in flight while it computes.  So each step of a product prefetches its share of 
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen.blocks import I64
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.gemm.accumulators import CACHE_LINE_FLOATS
 from sardonyx._src.compile.kernels.loops.vectors import i64, prefetch

@@ -9,8 +9,7 @@ import operator
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from sardonyx._src.compile.codegen.blocks import StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, StackSlot
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.attention.heads import load_mask_element, load_mask_vector
 from sardonyx._src.compile.kernels.attention.online_softmax import (

@@ -9,11 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace, row_space
 from sardonyx._src.compile.kernels.loops.lanes import shuffle
 from sardonyx._src.compile.kernels.loops.rows import (
@@ -26,8 +23,7 @@ from sardonyx._src.compile.kernels.loops.rows import (
     store_vector,
 )
 from sardonyx._src.compile.kernels.loops.strided_loops import load_dims, loop_rows, unit_row_range
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 
 # half: the number of pairs of a row.
 # dims: sizes and strides of the rows; strides of x, y, cos and sin, or of x, y and the positions if there are positions.

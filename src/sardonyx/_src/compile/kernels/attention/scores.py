@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen import LLVMValue, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.attention.heads import (
     AttentionHead,
     apply_softcap,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from sardonyx._src.compile.codegen.builder import Element
+from sardonyx._src.compile.codegen import Element
 
 
 @dataclass(frozen=True, slots=True)

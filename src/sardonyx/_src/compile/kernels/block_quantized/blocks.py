@@ -18,15 +18,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.gemm.int8_dot import has_vnni
 from sardonyx._src.compile.kernels.gemm.packing import make_constant
 from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile, make_tile
 from sardonyx._src.compile.kernels.tuning.tuning import BlockQuantizedTuning, tuning_for
+from sardonyx._src.compile.program import TensorView
 from sardonyx._src.compile.program.lazy_constants import LazyConstant
-from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 WORD_BITS = 32
 WORD_BYTES = 4

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen import LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.block_quantized.blocks import BlockFormat, terms_per_part
 from sardonyx._src.compile.kernels.block_quantized.int8_rows import quantized_block_bytes

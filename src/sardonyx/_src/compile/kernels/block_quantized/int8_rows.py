@@ -14,16 +14,12 @@ from __future__ import annotations
 from functools import partial
 from typing import Literal
 
-from sardonyx._src.compile.codegen.blocks import StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.block_quantized.blocks import BlockFormat
 from sardonyx._src.compile.kernels.loops.memory import store_at
 from sardonyx._src.compile.kernels.loops.vectors import first_lanes, i64, load_vector
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.ir.dims import Known, ceil_div, dim_product
 
 PARAMETERS = Parameters("a", "q", "k", "a_row", "q_row")

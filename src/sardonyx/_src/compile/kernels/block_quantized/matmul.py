@@ -14,11 +14,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Literal
 
-from sardonyx._src.compile.codegen.blocks import I64
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMValue, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.block_quantized.blocks import BlockFormat, PackedBlocks, terms_per_part
 from sardonyx._src.compile.kernels.block_quantized.int8_matmul import emit_few_int8_rows, emit_many_int8_rows
 from sardonyx._src.compile.kernels.block_quantized.tiles import TermSpan, accumulate_span, dequantize_span
@@ -41,8 +38,7 @@ from sardonyx._src.compile.kernels.gemm.register_tile import make_tile
 from sardonyx._src.compile.kernels.gemm.row_blocks import loop_row_blocks, rows_per_unit
 from sardonyx._src.compile.kernels.loops.vectors import i64
 from sardonyx._src.compile.kernels.tuning.tuning import BlockQuantizedTuning, GemmTuning, tuning_for
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.ir.dims import Known, ceil_div, dim_product
 
 # The rows that a kernel has code for: at most one register tile ("few"), more ("many"), or both ("any").

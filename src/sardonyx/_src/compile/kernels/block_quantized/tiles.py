@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from sardonyx._src.compile.codegen.blocks import StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen import LLVMValue, StackSlot
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.block_quantized.blocks import BlockFormat
 from sardonyx._src.compile.kernels.block_quantized.dequantize import (

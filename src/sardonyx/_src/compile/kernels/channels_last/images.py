@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen import LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.epilogue import (
     Epilogue,
@@ -19,8 +19,7 @@ from sardonyx._src.compile.kernels.epilogue import (
     operand_offset,
 )
 from sardonyx._src.compile.kernels.loops.vectors import load_splat, load_vector, store_vector, vector_type
-from sardonyx._src.compile.program.step import KernelArgument
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import KernelArgument, TensorView
 from sardonyx._src.ir.dims import Known
 
 

@@ -14,10 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen import LLVMValue, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.images import (
     OutputImage,
     image_arguments,
@@ -41,8 +39,7 @@ from sardonyx._src.compile.kernels.epilogue import (
     epilogue_parameters,
 )
 from sardonyx._src.compile.kernels.loops.vectors import i64, load_vector, loop_vectors, vector_type, zeros
-from sardonyx._src.compile.program.step import Kernel, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, Step, TensorView
 from sardonyx._src.ir.dims import Known, ceil_div
 
 NORM_POINTERS = ("x", "y", "scale", "bias")

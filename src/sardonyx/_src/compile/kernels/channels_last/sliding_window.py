@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sardonyx._src.compile.codegen.parameters import Parameters
+from sardonyx._src.compile.codegen import Parameters
 from sardonyx._src.compile.kernels.channels_last.images import pixel_stride
 from sardonyx._src.compile.kernels.tuning.tuning import ChannelsLastTuning
-from sardonyx._src.compile.program.step import KernelArgument
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import KernelArgument, TensorView
 from sardonyx._src.ir.dims import Known
 
 WINDOW_SIZES = (

@@ -25,8 +25,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMValue, StackSlot
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.channels_last.sliding_window import WINDOW_SIZES, WindowTile
 from sardonyx._src.compile.kernels.gemm.accumulators import CACHE_LINE_FLOATS

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.conv.convolution import partition_packed, partition_step
 from sardonyx._src.compile.kernels.conv.packed_rows import BF16_PACKER
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWeights, ConvWindow, packs_lines
@@ -19,9 +19,8 @@ from sardonyx._src.compile.kernels.gemm.bf16 import (
     padded_words,
 )
 from sardonyx._src.compile.kernels.gemm.packing import make_constant, pack_bias
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.compile.program import Step, TensorView
+from sardonyx._src.ir import Array
 
 
 def pack_bf16_weights(weights: Array, bias: Array | None, window: ConvWindow, target: Target) -> ConvWeights:

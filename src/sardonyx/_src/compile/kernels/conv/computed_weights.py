@@ -12,7 +12,7 @@ from math import prod
 
 import numpy as np
 
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.conv.packed_weights import (
     ConvWeights,
     ConvWindow,
@@ -24,8 +24,8 @@ from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.kernels.gemm.packing import make_constant
 from sardonyx._src.compile.kernels.gemm.panels import pack_tensor
 from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile, choose_tile
-from sardonyx._src.compile.program.step import Kernel, Step
-from sardonyx._src.compile.program.tensor import TensorView, dense_temporary
+from sardonyx._src.compile.program import Kernel, Step, TensorView
+from sardonyx._src.compile.program.tensor import dense_temporary
 from sardonyx._src.dtypes import DataType
 
 

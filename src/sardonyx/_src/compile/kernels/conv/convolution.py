@@ -32,8 +32,7 @@ from sardonyx._src.compile.kernels.gemm.amx_tiles import WORD_BYTES
 from sardonyx._src.compile.kernels.gemm.output import output_arguments
 from sardonyx._src.compile.kernels.gemm.row_blocks import balanced_rows_per_unit, rows_per_unit
 from sardonyx._src.compile.kernels.tuning.tuning import ConvTuning, GemmTuning
-from sardonyx._src.compile.program.step import KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView, element_bytes
+from sardonyx._src.compile.program import KernelArgument, Step, TensorView, element_bytes
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max
 
 

@@ -18,8 +18,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMValue, StackSlot
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.conv.indirection import (
     IndirectionBuffer,

@@ -14,10 +14,8 @@ from functools import partial
 
 import numpy as np
 
-from sardonyx._src.compile.codegen.blocks import StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.conv.convolution import (
     ConvPartition,
     partition_packed,
@@ -63,10 +61,9 @@ from sardonyx._src.compile.kernels.gemm.register_tile import (
     padded_row_words,
 )
 from sardonyx._src.compile.kernels.loops.vectors import first_lanes, load_typed, loop_vectors, store_vector
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Step, TensorView
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Known
-from sardonyx._src.ir.tensors import Array
 
 BYTE_SPLAT = 0x01010101  # times a byte: the byte in all four bytes of a word
 

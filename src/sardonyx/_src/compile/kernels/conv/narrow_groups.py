@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from sardonyx._src.compile.codegen.blocks import I64
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMValue
 from sardonyx._src.compile.kernels.conv.indirection import emit_indirect
 from sardonyx._src.compile.kernels.conv.loop_nest import Convolution, ReductionBlock, RowSource
 from sardonyx._src.compile.kernels.conv.variant import ConvVariant

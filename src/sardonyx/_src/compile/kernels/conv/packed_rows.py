@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
-from sardonyx._src.compile.codegen.blocks import I64
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.conv.indirection import is_in_range
 from sardonyx._src.compile.kernels.conv.loop_nest import Convolution, RowSource, emit_convolution

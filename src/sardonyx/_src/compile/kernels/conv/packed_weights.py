@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.gemm.packing import make_constant, make_lazy_panels, pack_bias
 from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile, choose_tile
 from sardonyx._src.compile.kernels.tuning.tuning import ConvTuning
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import TensorView
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Known
-from sardonyx._src.ir.tensors import Array
 
 
 @dataclass(frozen=True, slots=True)

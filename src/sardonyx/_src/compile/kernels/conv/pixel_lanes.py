@@ -19,11 +19,8 @@ from functools import partial
 
 import numpy as np
 
-from sardonyx._src.compile.codegen.blocks import StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.kernels.epilogue import Epilogue, emit_epilogue
 from sardonyx._src.compile.kernels.gemm.packing import make_constant
@@ -37,9 +34,8 @@ from sardonyx._src.compile.kernels.loops.vectors import (
     zeros,
 )
 from sardonyx._src.compile.kernels.tuning.tuning import ConvTuning, tuning_for
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
+from sardonyx._src.ir import Array
 
 SIZES = (
     "channels", "height", "width", "out_height", "out_width", "kernel_height", "kernel_width", "stride_y",

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMValue, StackSlot
 from sardonyx._src.compile.kernels.conv.loop_nest import Convolution, RowSource, emit_convolution
 from sardonyx._src.compile.kernels.conv.variant import ConvVariant
 from sardonyx._src.compile.kernels.gemm.microkernel import clamp_row

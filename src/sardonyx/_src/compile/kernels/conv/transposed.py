@@ -14,8 +14,7 @@ from math import gcd
 
 import numpy as np
 
-from sardonyx._src.compile.codegen.builder import LLVMValue
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import LLVMValue, Target
 from sardonyx._src.compile.kernels.conv.computed_weights import (
     TapSequence,
     pack_computed_bias,
@@ -32,10 +31,9 @@ from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.register_tile import choose_tile
 from sardonyx._src.compile.kernels.gemm.row_blocks import rows_per_unit
 from sardonyx._src.compile.kernels.tuning.tuning import ConvTuning
-from sardonyx._src.compile.program.step import KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import KernelArgument, Step, TensorView
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import ceil_div, dim_max
-from sardonyx._src.ir.tensors import Array
 
 
 def emit_phase(conv: Convolution) -> None:

@@ -6,10 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from sardonyx._src.compile.codegen.blocks import I64
+from sardonyx._src.compile.codegen import I64, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.conv.loop_nest import Convolution, RowGroup, accumulate_taps
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.accumulators import (
@@ -21,7 +19,7 @@ from sardonyx._src.compile.kernels.gemm.accumulators import (
 )
 from sardonyx._src.compile.kernels.gemm.output import load_output_matrix, output_parameters
 from sardonyx._src.compile.kernels.gemm.register_tile import make_tile
-from sardonyx._src.compile.program.step import Kernel
+from sardonyx._src.compile.program import Kernel
 
 CONV_SIZES = (
     "taps", "channels", "columns", "groups", "panels", "rows", "group_rows", "block_taps", "block_channels",

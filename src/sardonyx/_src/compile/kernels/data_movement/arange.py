@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from sardonyx._src.compile.codegen.builder import Element
+from sardonyx._src.compile.codegen import Element, Parameters, Target
 from sardonyx._src.compile.codegen.element_types import resize_integer
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.loops.rows import (
     full_vector_type,
     lane_numbers,
@@ -19,8 +17,7 @@ from sardonyx._src.compile.kernels.loops.rows import (
     store_vector,
 )
 from sardonyx._src.compile.kernels.tuning.tuning import ReductionTuning
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, ceil_div
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from sardonyx._src.compile.kernels.data_movement.row_copy import row_copy_step
 from sardonyx._src.compile.kernels.data_movement.transpose_blocks import transpose_step
 from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace, row_space, simplify
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView, element_bytes
+from sardonyx._src.compile.program import Step, TensorView, element_bytes
 
 
 def copy_step(x: TensorView, y: TensorView) -> Step:

@@ -10,20 +10,16 @@ from __future__ import annotations
 
 from functools import partial
 
-from sardonyx._src.compile.codegen.blocks import I64
-from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import I64, Element, LLVMType, LLVMValue, Parameters, Target
 from sardonyx._src.compile.codegen.element_types import resize_integer
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.data_movement.memcpy import INTEGERS_BY_WIDTH
 from sardonyx._src.compile.kernels.loops.lanes import reduce_to_scalar
 from sardonyx._src.compile.kernels.loops.memory import load_lanes
 from sardonyx._src.compile.kernels.loops.strided_loops import unit_row_range
 from sardonyx._src.compile.kernels.loops.vectors import load_typed, loop_vectors, store_vector
 from sardonyx._src.compile.kernels.tuning.tuning import DataMovementTuning
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView, element_bytes
+from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView, element_bytes
 from sardonyx._src.ir.dims import Known, ceil_div
 
 GATHERED_BYTES = (4, 8)  # the sizes of elements that processors gather

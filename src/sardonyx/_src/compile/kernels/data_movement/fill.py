@@ -7,10 +7,9 @@ from dataclasses import replace
 from itertools import chain
 
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import Buffer, TensorView
+from sardonyx._src.compile.program import Buffer, Step, TensorView
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Known
-from sardonyx._src.ir.tensors import Array
 
 
 def fill_step(y: TensorView, value: Array) -> Step:

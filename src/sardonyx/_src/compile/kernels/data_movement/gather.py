@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sardonyx._src.compile.codegen.builder import Element
+from sardonyx._src.compile.codegen import Element
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.kernels.data_movement.element_gather import GATHERED_BYTES, element_gather_step
 from sardonyx._src.compile.kernels.data_movement.indexed_copy import (
@@ -30,8 +30,7 @@ from sardonyx._src.compile.kernels.loops.iteration_space import (
 )
 from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS
 from sardonyx._src.compile.kernels.tuning.tuning import DataMovementTuning
-from sardonyx._src.compile.program.step import KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView, element_bytes
+from sardonyx._src.compile.program import KernelArgument, Step, TensorView, element_bytes
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max
 

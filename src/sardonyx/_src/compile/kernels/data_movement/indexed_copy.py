@@ -12,12 +12,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import I64, Element, LLVMType, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.element_types import resize_integer
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.data_movement.memcpy import (
     INTEGERS_BY_WIDTH,
     byte_pointer,
@@ -33,7 +30,7 @@ from sardonyx._src.compile.kernels.loops.strided_loops import (
     unit_row_range,
 )
 from sardonyx._src.compile.kernels.tuning.tuning import DataMovementTuning
-from sardonyx._src.compile.program.step import Kernel
+from sardonyx._src.compile.program import Kernel
 
 IndexedSide = Literal["x", "y"]  # the operand that is indexed: x in gathers, y in scatters
 

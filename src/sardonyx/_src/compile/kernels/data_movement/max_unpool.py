@@ -7,15 +7,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from sardonyx._src.compile.codegen.builder import LLVMType
+from sardonyx._src.compile.codegen import LLVMType, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.data_movement.memcpy import INTEGERS_BY_WIDTH, emit_fill
 from sardonyx._src.compile.kernels.loops.memory import load_at, store_at
 from sardonyx._src.compile.kernels.loops.vectors import i64
-from sardonyx._src.compile.program.step import Kernel, Step
-from sardonyx._src.compile.program.tensor import TensorView, element_bytes
+from sardonyx._src.compile.program import Kernel, Step, TensorView, element_bytes
 
 PARAMETERS = Parameters("x", "places", "y", "status", "count", "size")
 

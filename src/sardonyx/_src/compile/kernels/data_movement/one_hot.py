@@ -7,8 +7,7 @@ from dataclasses import replace
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.kernels.data_movement.gather import IndexTuples, indexed_copy_step
 from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Step, TensorView
 
 
 def one_hot_steps(

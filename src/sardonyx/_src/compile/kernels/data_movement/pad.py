@@ -12,11 +12,10 @@ from typing import Literal, TypeAlias
 
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.kernels.data_movement.fill import fill_step
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Step, TensorView
 from sardonyx._src.compile.program.views import slice_axis
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Known, dim_max, known_ge
-from sardonyx._src.ir.tensors import Array
 
 PadMode = Literal["constant", "reflect", "edge", "wrap"]
 SizePredicate: TypeAlias = Callable[[Known, Known], bool]

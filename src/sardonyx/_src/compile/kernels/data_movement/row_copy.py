@@ -8,11 +8,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Literal
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType
+from sardonyx._src.compile.codegen import I64, LLVMType, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.data_movement.memcpy import (
     INTEGERS_BY_WIDTH,
     byte_pointer,
@@ -23,8 +20,7 @@ from sardonyx._src.compile.kernels.data_movement.memcpy import (
 from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace
 from sardonyx._src.compile.kernels.loops.strided_loops import load_dims, loop_rows, loop_units
 from sardonyx._src.compile.kernels.tuning.tuning import DataMovementTuning
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max
 
 # Rows that are contiguous in x and y; rows of y that repeat one element of x; rows of any strides.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sardonyx._src.compile.codegen.blocks import I64
-from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import I64, Element, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.data_movement.memcpy import byte_slot
 

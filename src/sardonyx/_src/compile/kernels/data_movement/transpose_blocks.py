@@ -14,19 +14,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.data_movement.memcpy import INTEGERS_BY_WIDTH, byte_pointer, byte_slot
 from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace
 from sardonyx._src.compile.kernels.loops.lanes import shuffle
 from sardonyx._src.compile.kernels.loops.strided_loops import load_dims, loop_rows, loop_units
 from sardonyx._src.compile.kernels.loops.vectors import first_lanes, load_typed, store_vector
 from sardonyx._src.compile.kernels.tuning.tuning import DataMovementTuning
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.ir.dims import ceil_div, dim_max
 
 # x_stride, y_stride: the byte strides between columns in x, and between rows in y.  height: the number of rows of all bands.

@@ -7,11 +7,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from sardonyx._src.compile.codegen.blocks import I64
-from sardonyx._src.compile.codegen.builder import LLVMType
+from sardonyx._src.compile.codegen import I64, LLVMType, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.data_movement.memcpy import byte_pointer, emit_fill, emit_memcpy
 from sardonyx._src.compile.kernels.loops.iteration_space import (
     IterationSpace,
@@ -21,8 +18,7 @@ from sardonyx._src.compile.kernels.loops.iteration_space import (
 )
 from sardonyx._src.compile.kernels.loops.strided_loops import load_dims, loop_rows, unit_row_range
 from sardonyx._src.compile.kernels.tuning.tuning import DataMovementTuning
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView, element_bytes
+from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView, element_bytes
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max
 
 # dims: the dims of the rows, with byte strides of x and y, and strides of a row's number in its matrix.

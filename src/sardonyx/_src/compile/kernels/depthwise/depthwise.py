@@ -11,11 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from sardonyx._src.compile.codegen.blocks import StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.images import (
     OutputImage,
     apply_epilogue,
@@ -52,9 +49,8 @@ from sardonyx._src.compile.kernels.epilogue import (
     epilogue_parameters,
 )
 from sardonyx._src.compile.kernels.loops.vectors import load_vector, store_vector, vector_type
-from sardonyx._src.compile.program.step import Kernel, Step
-from sardonyx._src.compile.program.tensor import TensorView
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.compile.program import Kernel, Step, TensorView
+from sardonyx._src.ir import Array
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,9 @@ from functools import partial
 
 import numpy as np
 
-from sardonyx._src.compile.codegen.blocks import StackSlot
-from sardonyx._src.compile.codegen.builder import Element, FunctionBuilder, LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import Element, FunctionBuilder, LLVMType, LLVMValue, StackSlot, Target
 from sardonyx._src.compile.codegen.element_types import memory_type
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.images import OutputImage, load_output
 from sardonyx._src.compile.kernels.channels_last.sliding_window import (
     SlidingWindow,
@@ -48,10 +46,9 @@ from sardonyx._src.compile.kernels.gemm.quantized_rows import (
     saturate_vector,
 )
 from sardonyx._src.compile.kernels.loops.vectors import load_if
-from sardonyx._src.compile.program.step import Kernel, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, Step, TensorView
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 
 def pack_int8_depthwise_weights(weights: Array, target: Target) -> Array:

@@ -15,9 +15,8 @@ from __future__ import annotations
 
 from functools import partial
 
+from sardonyx._src.compile.codegen import Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.images import load_output
 from sardonyx._src.compile.kernels.channels_last.sliding_window import (
     WINDOW_PARAMETERS,
@@ -42,8 +41,7 @@ from sardonyx._src.compile.kernels.depthwise.pointwise_ring import (
 from sardonyx._src.compile.kernels.epilogue import Epilogue, epilogue_arguments, epilogue_parameters
 from sardonyx._src.compile.kernels.loops.vectors import i64
 from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning, PointwiseDepthwiseTuning
-from sardonyx._src.compile.program.step import Kernel, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, Step, TensorView
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max, dim_min
 
 SPARE_RING_ROWS = 1  # room for pixels that are computed ahead to fill a register tile

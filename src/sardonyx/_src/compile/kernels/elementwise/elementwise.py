@@ -15,8 +15,7 @@ from sardonyx._src.compile.kernels.elementwise.variant import (
 )
 from sardonyx._src.compile.kernels.loops.elementwise_space import ElementwiseSpace, broadcast_space
 from sardonyx._src.compile.kernels.tuning.tuning import ElementwiseTuning
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.ir.dims import ceil_div, dim_max, dim_product
 
 

@@ -13,13 +13,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMValue, StackSlot, Target
 from sardonyx._src.compile.codegen.element_types import HALF_TYPES, MINIFLOAT_TYPES, memory_type
 from sardonyx._src.compile.codegen.emit_expressions import BINARY_OPS, INTRINSIC_NAMES, UNARY_OPS
 from sardonyx._src.compile.codegen.expressions import Apply, topological_order
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.elementwise.row_segment import (
     ElementwiseRow,
     emit_segment,
@@ -28,7 +26,7 @@ from sardonyx._src.compile.kernels.elementwise.row_segment import (
 )
 from sardonyx._src.compile.kernels.elementwise.variant import ElementwiseVariant, elementwise_parameters
 from sardonyx._src.compile.kernels.tuning.tuning import ElementwiseTuning, tuning_for
-from sardonyx._src.compile.program.tensor import element_bytes
+from sardonyx._src.compile.program import element_bytes
 
 # Operations of few instructions; all others are calls of vector functions.
 CHEAP_OPERATIONS = {*INTRINSIC_NAMES, *UNARY_OPS, *BINARY_OPS, "lt", "le", "eq", "where", "fma", "clamp"}

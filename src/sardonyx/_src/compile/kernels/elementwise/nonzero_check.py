@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
-from sardonyx._src.compile.codegen.builder import LLVMType
+from sardonyx._src.compile.codegen import LLVMType, Parameters, Target
 from sardonyx._src.compile.codegen.element_types import memory_type
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.loops.lanes import reduce_to_scalar
 from sardonyx._src.compile.kernels.loops.strided_loops import unit_row_range
 from sardonyx._src.compile.kernels.loops.vectors import load_typed, loop_vectors
 from sardonyx._src.compile.kernels.tuning.tuning import ElementwiseTuning
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import ceil_div
 

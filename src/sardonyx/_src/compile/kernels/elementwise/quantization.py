@@ -9,8 +9,8 @@ from sardonyx._src.compile.codegen.expressions import Apply, Cast, Number, Scala
 from sardonyx._src.compile.kernels.elementwise.conversion import decode, encode
 from sardonyx._src.compile.kernels.elementwise.operator_call import OperatorCall, apply
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Node
 from sardonyx._src.ir.dims import Known
-from sardonyx._src.ir.graph import Node
 
 QUANTIZED_TYPES = frozenset({DataType.UINT8, DataType.INT8, DataType.UINT16, DataType.INT16})
 QUANTIZED_RANGES = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sardonyx._src.compile.codegen.blocks import StackSlot, alignment
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen.blocks import alignment
 from sardonyx._src.compile.codegen.element_types import STORED_ELEMENTS, from_memory, memory_type, to_memory
 from sardonyx._src.compile.codegen.emit_expressions import LoadLocal
 from sardonyx._src.compile.codegen.expressions import Local

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sardonyx._src.compile.codegen import Parameters
 from sardonyx._src.compile.codegen.canonical_text import canonical_text
 from sardonyx._src.compile.codegen.expressions import Scalar
-from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.kernels.loops.elementwise_space import AccessPattern
 from sardonyx._src.dtypes import DataType
 

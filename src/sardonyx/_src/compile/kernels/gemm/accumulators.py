@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import I64, Element, LLVMType, LLVMValue, StackSlot
 from sardonyx._src.compile.codegen.element_types import convert
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.epilogue import Epilogue

@@ -12,10 +12,8 @@ from collections.abc import Sequence
 import ml_dtypes
 import numpy as np
 
-from sardonyx._src.compile.codegen.blocks import I64
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.gemm.accumulators import Microkernel, TileArithmetic, vector_slot
 from sardonyx._src.compile.kernels.gemm.amx_tiles import has_amx_bf16
 from sardonyx._src.compile.kernels.gemm.integer_microkernel import load_word
@@ -29,7 +27,7 @@ from sardonyx._src.compile.kernels.gemm.register_tile import (
 )
 from sardonyx._src.compile.kernels.loops.vectors import first_lanes, load_vector, store_vector
 from sardonyx._src.compile.program.lazy_constants import LazyConstant
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 BF16_PER_WORD = 2
 BF16_LANES = 16  # float32 lanes of a vector of the targets that have the instructions (AVX-512)

@@ -8,16 +8,14 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+from sardonyx._src.compile.codegen import Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.bf16 import BF16_ARITHMETIC, BF16_PER_WORD, copy_rounded, padded_words
 from sardonyx._src.compile.kernels.gemm.loop_nest import matmul_module, matmul_parameters
 from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
 from sardonyx._src.compile.kernels.gemm.panels import Panels
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
+from sardonyx._src.compile.program import Buffer, Kernel, KernelArgument, Step, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, dim_product, exact_div
 

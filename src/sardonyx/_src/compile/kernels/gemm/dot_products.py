@@ -6,7 +6,7 @@ transposition.  Four rows are accumulated at a time, while the next four are pre
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen import LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops.lanes import sum_each
 from sardonyx._src.compile.kernels.loops.vectors import (

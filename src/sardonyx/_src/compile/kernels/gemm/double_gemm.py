@@ -12,18 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from sardonyx._src.compile.codegen.blocks import StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, StackSlot, Target, float32_bits
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters, float32_bits
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.gemm.double_panels import copy_double_panel
 from sardonyx._src.compile.kernels.gemm.matmul import batch_strides, loop_axes
 from sardonyx._src.compile.kernels.loops.axes import Axis, pad_to_pair, shift_view, split_leading_axes
 from sardonyx._src.compile.kernels.loops.vectors import first_lanes, i64, load_typed, store_vector
 from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.ir.dims import ceil_div
 
 DOUBLE = LLVMType("double")

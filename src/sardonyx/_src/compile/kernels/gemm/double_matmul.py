@@ -11,17 +11,13 @@ from functools import partial
 
 import numpy as np
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.gemm.packing import make_constant
 from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import ceil_div
-from sardonyx._src.ir.tensors import Array
 
 DOUBLE = LLVMType("double")
 MAX_LANES = 8  # lanes of a panel, a vector of doubles with AVX-512; narrower targets use several registers

@@ -5,8 +5,7 @@ Contiguous rows are copied by vectors, contiguous columns transposed in squares 
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen.blocks import StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, StackSlot
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops.lanes import transpose
 from sardonyx._src.compile.kernels.loops.vectors import first_lanes, i64, load_typed

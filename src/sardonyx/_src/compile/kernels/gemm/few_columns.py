@@ -18,11 +18,8 @@ from functools import partial
 
 import numpy as np
 
-from sardonyx._src.compile.codegen.blocks import StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.epilogue import Epilogue, emit_epilogue
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
 from sardonyx._src.compile.kernels.gemm.output import (
@@ -42,11 +39,10 @@ from sardonyx._src.compile.kernels.loops.vectors import (
     store_vector,
 )
 from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView, row_major_strides
+from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Known, ceil_div
-from sardonyx._src.ir.tensors import Array
 
 GRID = 16  # lanes of partial sums, and rows of a group
 VECTOR = LLVMType("float", GRID)

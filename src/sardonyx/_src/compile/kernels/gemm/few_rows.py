@@ -15,11 +15,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from sardonyx._src.compile.codegen.blocks import I64
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMValue, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.accumulators import (
     FLOAT32_ARITHMETIC,
@@ -40,8 +37,7 @@ from sardonyx._src.compile.kernels.gemm.output import (
 from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile, make_tile
 from sardonyx._src.compile.kernels.gemm.row_blocks import divide_evenly, loop_row_blocks
 from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning, tuning_for
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import ceil_div
 

@@ -14,12 +14,9 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import Element, LLVMValue
+from sardonyx._src.compile.codegen import I64, Element, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.element_types import HALF_TYPES, LLVM_ELEMENTS
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.accumulators import (
     FLOAT32_ARITHMETIC,
@@ -34,8 +31,7 @@ from sardonyx._src.compile.kernels.gemm.promoted_panels import scratch_bytes
 from sardonyx._src.compile.kernels.gemm.register_tile import make_tile
 from sardonyx._src.compile.kernels.gemm.row_blocks import divide_evenly
 from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView, element_bytes
+from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView, element_bytes
 from sardonyx._src.ir.dims import Known
 
 SIZES = ("columns", "k", "panels", "selections", "k_block", "a_row")

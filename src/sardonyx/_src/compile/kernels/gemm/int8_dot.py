@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from sardonyx._src.compile.codegen.builder import FunctionBuilder, LLVMType, LLVMValue
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import FunctionBuilder, LLVMType, LLVMValue, Target
 
 PMADDWD_INTRINSICS = {
     16: ("avx512bw", "x86.avx512.pmaddw.d.512"),

@@ -11,11 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from sardonyx._src.compile.codegen.blocks import StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.gemm.int8_dot import ONES, Int8DotEmitter
 from sardonyx._src.compile.kernels.gemm.int8_interleave import (
     ROW,
@@ -26,8 +23,8 @@ from sardonyx._src.compile.kernels.gemm.int8_interleave import (
 from sardonyx._src.compile.kernels.gemm.packed_int8 import INT8_PER_WORD
 from sardonyx._src.compile.kernels.gemm.panels import Panels, choose_panel_tile
 from sardonyx._src.compile.kernels.loops.vectors import i64, load_typed, loop_vectors, store_vector
-from sardonyx._src.compile.program.step import Kernel, Step
-from sardonyx._src.compile.program.tensor import TensorView, dense_temporary
+from sardonyx._src.compile.program import Kernel, Step, TensorView
+from sardonyx._src.compile.program.tensor import dense_temporary
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import ceil_div, dim_product
 

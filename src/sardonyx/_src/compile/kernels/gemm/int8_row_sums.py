@@ -7,19 +7,15 @@ from __future__ import annotations
 
 from functools import partial
 
-from sardonyx._src.compile.codegen.blocks import StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.gemm.int8_dot import ONES, Int8DotEmitter
 from sardonyx._src.compile.kernels.gemm.integer_microkernel import SIGN_BITS
 from sardonyx._src.compile.kernels.gemm.packed_int8 import INT8_PER_WORD
 from sardonyx._src.compile.kernels.loops.axes import broadcast_axes, coalesce_axes, pad_to_pair
 from sardonyx._src.compile.kernels.loops.lanes import reduce_to_scalar
 from sardonyx._src.compile.kernels.loops.vectors import load_typed, loop_vectors
-from sardonyx._src.compile.program.step import Kernel, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, Step, TensorView
 from sardonyx._src.ir.dims import Known, dim_product
 
 PARAMETERS = Parameters("a", "sums", "k", "rows", "inner", "a_row", "a_inner", "a_outer")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sardonyx._src.compile.codegen.builder import LLVMType
+from sardonyx._src.compile.codegen import LLVMType
 from sardonyx._src.compile.codegen.canonical_text import canonical_text
 from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS, memory_type
 from sardonyx._src.compile.codegen.expressions import Scalar
 from sardonyx._src.compile.kernels.epilogue import Epilogue, epilogue_key
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import TensorView
 from sardonyx._src.dtypes import DataType
 
 

@@ -16,9 +16,8 @@ from sardonyx._src.compile.kernels.gemm.loop_nest import matmul_module, matmul_p
 from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
 from sardonyx._src.compile.kernels.gemm.panels import Panels
 from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile
-from sardonyx._src.compile.program.step import Kernel, Step
-from sardonyx._src.compile.program.tensor import TensorView
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.compile.program import Kernel, Step, TensorView
+from sardonyx._src.ir import Array
 
 SIGN_OFFSET = 128  # converts between uint8 and int8
 

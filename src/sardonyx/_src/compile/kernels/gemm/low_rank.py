@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sardonyx._src.compile.codegen.builder import LLVMValue
-from sardonyx._src.compile.codegen.parameters import Parameters, float32_bits
+from sardonyx._src.compile.codegen import LLVMValue, Parameters, float32_bits
 from sardonyx._src.compile.kernels.gemm.accumulators import (
     Microkernel,
     accumulate,
@@ -20,8 +19,7 @@ from sardonyx._src.compile.kernels.gemm.accumulators import (
 from sardonyx._src.compile.kernels.gemm.microkernel import clamp_row
 from sardonyx._src.compile.kernels.gemm.panels import Panels
 from sardonyx._src.compile.kernels.gemm.row_blocks import RowBlock
-from sardonyx._src.compile.program.step import KernelArgument
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import KernelArgument, TensorView
 
 # The name of the left operand, whose batch strides are passed like those of an epilogue's matrix operand.
 LOW_RANK = "a2"

@@ -28,8 +28,8 @@ from sardonyx._src.compile.kernels.loops.axes import (
     split_leading_axes,
 )
 from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, RowGroups, Step
-from sardonyx._src.compile.program.tensor import TensorView, element_bytes
+from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView, element_bytes
+from sardonyx._src.compile.program.step import RowGroups
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max, dim_min
 

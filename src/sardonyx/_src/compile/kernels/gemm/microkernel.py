@@ -19,12 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sardonyx._src.compile.codegen.blocks import I64
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Target
 from sardonyx._src.compile.codegen.expressions import Apply, Select, topological_order
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.math.table import VECTOR_FUNCTIONS
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.accumulators import (
     Microkernel,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen import LLVMValue, Parameters
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.kernels.epilogue import (
     Epilogue,
     EpilogueOperand,
@@ -15,8 +14,7 @@ from sardonyx._src.compile.kernels.epilogue import (
     epilogue_parameters,
     load_operands,
 )
-from sardonyx._src.compile.program.step import KernelArgument
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import KernelArgument, TensorView
 
 
 @dataclass(frozen=True, slots=True)

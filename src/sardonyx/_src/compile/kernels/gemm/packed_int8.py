@@ -12,14 +12,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.gemm.packing import make_constant
 from sardonyx._src.compile.kernels.gemm.panels import Panels, choose_panel_tile
 from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile, choose_int8_tile
-from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
+from sardonyx._src.compile.program import Buffer, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Known, ceil_div, dim_product, exact_div
-from sardonyx._src.ir.tensors import Array
 
 INT8_PER_WORD = 4
 

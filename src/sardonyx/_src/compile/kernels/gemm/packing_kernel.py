@@ -17,11 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sardonyx._src.compile.codegen.blocks import I64
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMValue, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.loops.lanes import transpose
 from sardonyx._src.compile.kernels.loops.vectors import (
     load_vector,
@@ -32,9 +29,9 @@ from sardonyx._src.compile.kernels.loops.vectors import (
 )
 from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning, tuning_for
 from sardonyx._src.compile.llvm.loaded_kernels import kernel_address
-from sardonyx._src.compile.program.step import Kernel
+from sardonyx._src.compile.program import Kernel
 from sardonyx._src.io.memory_release import release_pages
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 PARAMETERS = Parameters("b", "panels", "taps", "k", "columns", "width", "b_tap", "b_row", "b_step")
 

@@ -14,10 +14,8 @@ from functools import partial
 
 import numpy as np
 
-from sardonyx._src.compile.codegen.blocks import I64
+from sardonyx._src.compile.codegen import I64, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.gemm.packing import make_constant, make_lazy_panels
 from sardonyx._src.compile.kernels.gemm.packing_kernel import PanelCopy, copy_panel
 from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile, choose_tile, make_tile
@@ -31,10 +29,9 @@ from sardonyx._src.compile.kernels.loops.axes import (
 from sardonyx._src.compile.kernels.loops.lanes import transpose
 from sardonyx._src.compile.kernels.loops.vectors import load_vector, loop_masked_vectors, store_vector, urem
 from sardonyx._src.compile.kernels.tuning.tuning import tuning_for
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
+from sardonyx._src.compile.program import Buffer, Kernel, KernelArgument, Step, TensorView, row_major_strides
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Known, ceil_div, dim_product
-from sardonyx._src.ir.tensors import Array
 
 PACKING_SIZES = (
     "k", "columns", "panels", "inner", "b_row", "b_step", "b_outer", "b_inner", "p_outer", "p_inner",

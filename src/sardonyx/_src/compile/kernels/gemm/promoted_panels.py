@@ -6,8 +6,7 @@ block, it is converted once for all of them; the panel itself stays in 16 bits.
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen.blocks import I64
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMValue
 from sardonyx._src.compile.kernels.gemm.accumulators import Microkernel, load_panel_vector
 from sardonyx._src.compile.kernels.loops.memory import store_at
 from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot
 from sardonyx._src.compile.codegen.expressions import Local
 from sardonyx._src.compile.kernels.epilogue import EpilogueOperand, operand_offset
 from sardonyx._src.compile.kernels.gemm.accumulators import Microkernel, vector_slot

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.epilogue import Epilogue, OperandLayout
 from sardonyx._src.compile.kernels.gemm.few_columns import few_computed_columns_step, is_few_computed_columns
 from sardonyx._src.compile.kernels.gemm.few_rows import few_rows_step, reads_in_place
@@ -17,8 +17,7 @@ from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
 from sardonyx._src.compile.kernels.gemm.transposed_left import exchanged_product, is_exchanged
 from sardonyx._src.compile.kernels.gemm.vector_matrix import is_vector_product, vector_matrix_step
 from sardonyx._src.compile.kernels.loops.axes import exchange_dims
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Step, TensorView
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import TensorView
 from sardonyx._src.ir.dims import Known, dim_min, exact_div
 
 # How an operand is accessed along a row, by its stride: "same" element (0), "next" element (1), or one "far" away (other).

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen.blocks import StackSlot, alignment
-from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import Element, LLVMType, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen.blocks import alignment
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops.vectors import load_if
 

@@ -14,10 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import I64, Element, LLVMType, LLVMValue, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.loops import vectors
 from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace
 from sardonyx._src.compile.kernels.tuning.tuning import ReductionTuning

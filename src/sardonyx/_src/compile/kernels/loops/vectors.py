@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot, alignment
-from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import I64, Element, LLVMType, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen.blocks import alignment
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 
 MASK_REGISTER_LANES = 16  # lanes of targets (AVX-512) with mask registers, where masked accesses cost nothing

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from functools import partial
 
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, Target
 from sardonyx._src.compile.codegen.element_types import memory_type
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.kernels.loops.memory import load_at, store_at
 from sardonyx._src.compile.kernels.loops.vectors import i64, load_typed, loop_vectors, sdiv, store_vector
-from sardonyx._src.compile.program.step import Kernel, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, Step, TensorView
 
 SIZES = (
     "height", "width", "block_rows", "block_columns", "kernel_height", "kernel_width", "stride_height", "stride_width",

@@ -10,10 +10,8 @@ import math
 from functools import partial
 from typing import Literal
 
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen import LLVMValue, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.images import (
     image_arguments,
     load_output,
@@ -35,8 +33,7 @@ from sardonyx._src.compile.kernels.epilogue import (
     epilogue_parameters,
 )
 from sardonyx._src.compile.kernels.loops.vectors import loop_vectors
-from sardonyx._src.compile.program.step import Kernel, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, Step, TensorView
 from sardonyx._src.ir.dims import ceil_div
 
 GlobalPoolKind = Literal["mean", "max"]

@@ -12,19 +12,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 
-from sardonyx._src.compile.codegen.blocks import StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.element_types import memory_type
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.sliding_window_loops import tap_range
 from sardonyx._src.compile.kernels.loops.memory import load_lanes
 from sardonyx._src.compile.kernels.loops.rows import lane_numbers
 from sardonyx._src.compile.kernels.loops.vectors import i64, store_vector
 from sardonyx._src.compile.kernels.pooling.pooling import PoolingAlgorithm
-from sardonyx._src.compile.program.step import Kernel, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, Step, TensorView
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, dim_product
 

@@ -13,11 +13,9 @@ from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Literal
 
-from sardonyx._src.compile.codegen.blocks import StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, StackSlot, Target
 from sardonyx._src.compile.codegen.element_types import memory_type
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.images import (
     apply_epilogue,
     load_output,
@@ -55,8 +53,7 @@ from sardonyx._src.compile.kernels.epilogue import (
     epilogue_parameters,
 )
 from sardonyx._src.compile.kernels.loops.vectors import i64, load_typed, store_vector
-from sardonyx._src.compile.program.step import Kernel, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, Step, TensorView
 
 PoolKind = Literal["max", "mean", "mean_with_pads", "lp"]
 

@@ -17,18 +17,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
+from sardonyx._src.compile.codegen import I64, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.kernels.loops.rows import full_vector_type
 from sardonyx._src.compile.kernels.recurrent.operands import RecurrentOperands
 from sardonyx._src.compile.kernels.recurrent.time_step import TimeStepTensors, time_step
 from sardonyx._src.compile.kernels.recurrent.variant import RecurrenceVariant
 from sardonyx._src.compile.kernels.tuning.tuning import RecurrenceTuning
-from sardonyx._src.compile.program.step import Jump, Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView, dense_temporary, element_bytes
+from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView, element_bytes
+from sardonyx._src.compile.program.step import Jump
+from sardonyx._src.compile.program.tensor import dense_temporary
 from sardonyx._src.compile.program.views import slice_axis
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, ceil_div

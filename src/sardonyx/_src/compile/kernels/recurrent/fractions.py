@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sardonyx._src.compile.codegen.builder import FunctionBuilder, LLVMValue
+from sardonyx._src.compile.codegen import FunctionBuilder, LLVMValue
 from sardonyx._src.compile.codegen.math import exponential, sigmoid
 from sardonyx._src.compile.codegen.math.exponential import LN2_HIGH, LN2_LOW, LOG2_E
 

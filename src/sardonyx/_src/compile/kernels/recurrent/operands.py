@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 
 from sardonyx._src.compile.kernels.recurrent.variant import RecurrenceVariant
-from sardonyx._src.compile.program.step import KernelArgument
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import KernelArgument, TensorView
 from sardonyx._src.compile.program.views import slice_axis
 from sardonyx._src.ir.dims import Known
 

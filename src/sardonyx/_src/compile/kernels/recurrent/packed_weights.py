@@ -12,19 +12,17 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.kernels.loops.rows import load_element, load_vector, store_vector
 from sardonyx._src.compile.kernels.reductions.reducers import new_slots
 from sardonyx._src.compile.kernels.tuning.tuning import RecurrenceTuning
+from sardonyx._src.compile.program import Step, TensorView, row_major_strides
 from sardonyx._src.compile.program.lazy_constants import aligned_empty
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView, row_major_strides
 from sardonyx._src.compile.program.views import slice_axis
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import ceil_div
-from sardonyx._src.ir.tensors import Array
 
 Tile: TypeAlias = Sequence[Sequence[Sequence[StackSlot]]]
 

@@ -5,11 +5,8 @@ Loop nest: units of work (rows) -> tiles of rows and blocks of columns -> k.  La
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen.blocks import I64
-from sardonyx._src.compile.codegen.builder import Element
+from sardonyx._src.compile.codegen import I64, Element, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.loops.rows import (
     full_vector_type,
     load_vector,
@@ -18,8 +15,7 @@ from sardonyx._src.compile.kernels.loops.rows import (
 )
 from sardonyx._src.compile.kernels.recurrent.packed_weights import Factors, PackedProduct, strided_rows
 from sardonyx._src.compile.kernels.tuning.tuning import RecurrenceTuning
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.ir.dims import ceil_div
 
 PARAMETERS = Parameters("x", "weights", "bias", "y", "rows", "columns", "k")

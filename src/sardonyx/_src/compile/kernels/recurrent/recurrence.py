@@ -19,11 +19,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot, Target
 from sardonyx._src.compile.codegen.element_types import resize_integer
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.loops.rows import (
     full_vector_type,
     load_vector,
@@ -35,8 +33,7 @@ from sardonyx._src.compile.kernels.recurrent.operands import RecurrentOperands, 
 from sardonyx._src.compile.kernels.recurrent.packed_weights import Factors, PackedProduct, strided_rows
 from sardonyx._src.compile.kernels.recurrent.variant import RecurrenceVariant
 from sardonyx._src.compile.kernels.tuning.tuning import RecurrenceTuning
-from sardonyx._src.compile.program.step import Kernel, Step
-from sardonyx._src.compile.program.tensor import element_bytes
+from sardonyx._src.compile.program import Kernel, Step, element_bytes
 from sardonyx._src.ir.dims import ceil_div, dim_max
 
 

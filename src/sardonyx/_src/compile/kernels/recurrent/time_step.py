@@ -10,11 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.loops.rows import load_vector, loop_single_vectors, store_vector
 from sardonyx._src.compile.kernels.recurrent.cells import CELLS, CellVector, emit_reset
 from sardonyx._src.compile.kernels.recurrent.operands import RecurrentOperands, recurrence_arguments
@@ -28,8 +25,8 @@ from sardonyx._src.compile.kernels.recurrent.recurrence import (
 )
 from sardonyx._src.compile.kernels.recurrent.variant import RecurrenceVariant
 from sardonyx._src.compile.kernels.tuning.tuning import RecurrenceTuning
-from sardonyx._src.compile.program.step import Kernel, Step
-from sardonyx._src.compile.program.tensor import TensorView, dense_temporary, element_bytes
+from sardonyx._src.compile.program import Kernel, Step, TensorView, element_bytes
+from sardonyx._src.compile.program.tensor import dense_temporary
 from sardonyx._src.compile.program.views import slice_axis
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import ceil_div

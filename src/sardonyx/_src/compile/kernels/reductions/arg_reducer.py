@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from sardonyx._src.compile.codegen.builder import Element, LLVMValue
+from sardonyx._src.compile.codegen import Element, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.reductions.reducers import Reducer, State, worst_value
 

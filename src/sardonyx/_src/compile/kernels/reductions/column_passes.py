@@ -11,11 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 
-from sardonyx._src.compile.codegen.blocks import I64
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace, row_space, simplify
 from sardonyx._src.compile.kernels.loops.rows import (
     find_columns,
@@ -28,8 +25,7 @@ from sardonyx._src.compile.kernels.reductions.reducers import accumulate, load_s
 from sardonyx._src.compile.kernels.reductions.row_kernel import RowKernel
 from sardonyx._src.compile.kernels.reductions.row_passes import Emit, Get, RowReduction
 from sardonyx._src.compile.kernels.tuning.tuning import ReductionTuning
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.ir.dims import ceil_div
 
 PARAMETERS = Parameters("x", "y", "rows", "n", "columns", "x_step", "y_step", "dims*")

@@ -9,11 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 
-from sardonyx._src.compile.codegen.blocks import I64
-from sardonyx._src.compile.codegen.builder import Element, LLVMType
+from sardonyx._src.compile.codegen import I64, Element, LLVMType, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace, row_space, simplify
 from sardonyx._src.compile.kernels.loops.rows import (
     find_columns,
@@ -26,8 +23,7 @@ from sardonyx._src.compile.kernels.loops.rows import (
 from sardonyx._src.compile.kernels.loops.strided_loops import load_dims, loop_rows, loop_units
 from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS, REDUCERS, new_accumulators
 from sardonyx._src.compile.kernels.tuning.tuning import ReductionTuning
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import ceil_div
 

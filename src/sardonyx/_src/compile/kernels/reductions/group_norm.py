@@ -9,11 +9,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from sardonyx._src.compile.codegen.blocks import I64
-from sardonyx._src.compile.codegen.builder import LLVMType
+from sardonyx._src.compile.codegen import I64, LLVMType, Parameters, Target, float32_bits
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters, float32_bits
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.epilogue import NO_EPILOGUE, Epilogue
 from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace
 from sardonyx._src.compile.kernels.loops.rows import (
@@ -28,8 +25,7 @@ from sardonyx._src.compile.kernels.loops.strided_loops import load_dims, loop_ro
 from sardonyx._src.compile.kernels.reductions.layer_norm import is_dense_space, norm_stages
 from sardonyx._src.compile.kernels.reductions.row_passes import Row, apply_epilogue, reduce_row
 from sardonyx._src.compile.kernels.tuning.tuning import ReductionTuning
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.ir.dims import Known, dim_product, exact_div
 
 # n: elements of a group.  dims: of the rows, [N, groups], with strides of x and of y.

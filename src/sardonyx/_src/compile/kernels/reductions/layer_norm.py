@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, float32_bits
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import float32_bits
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.loops.iteration_space import (
     IterationSpace,
@@ -19,8 +18,7 @@ from sardonyx._src.compile.kernels.loops.iteration_space import (
 )
 from sardonyx._src.compile.kernels.reductions.row_kernel import RowKernel, row_kernel_step
 from sardonyx._src.compile.kernels.reductions.row_passes import Emit, Get, RowReduction, Stages
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Step, TensorView
 
 OPTIONAL_TENSORS = ("addend", "total", "scale", "bias", "mean", "inverse")
 

@@ -6,14 +6,13 @@ squares neither overflow nor vanish; the scaled row times the inverse of its nor
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen import LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace
 from sardonyx._src.compile.kernels.reductions.reducers import MAX_OF_NUMBERS
 from sardonyx._src.compile.kernels.reductions.row_kernel import RowKernel, row_kernel_step
 from sardonyx._src.compile.kernels.reductions.row_passes import Get, RowReduction
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Step, TensorView
 
 INFINITY_EXPONENT = 255  # the biased exponent of infinities and NaN
 

@@ -6,12 +6,9 @@ of one unit reduces the pairs.
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen.blocks import StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType
+from sardonyx._src.compile.codegen import LLVMType, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.emit_expressions import emit_max, emit_min
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.loops.rows import load_vector, loop_vectors
 from sardonyx._src.compile.kernels.reductions.reducers import (
     Reducer,
@@ -21,8 +18,7 @@ from sardonyx._src.compile.kernels.reductions.reducers import (
     reduce_accumulators,
 )
 from sardonyx._src.compile.kernels.tuning.tuning import ReductionTuning
-from sardonyx._src.compile.program.step import Kernel, Step
-from sardonyx._src.compile.program.tensor import Buffer, TensorView
+from sardonyx._src.compile.program import Buffer, Kernel, Step, TensorView
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max
 

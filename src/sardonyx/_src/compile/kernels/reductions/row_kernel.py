@@ -6,11 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from sardonyx._src.compile.codegen.blocks import StackSlot
-from sardonyx._src.compile.codegen.builder import Element
+from sardonyx._src.compile.codegen import Element, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.epilogue import (
     NO_EPILOGUE,
     Epilogue,
@@ -22,8 +19,7 @@ from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace, 
 from sardonyx._src.compile.kernels.loops.rows import full_vector_type, num_units, row_arguments
 from sardonyx._src.compile.kernels.loops.strided_loops import load_dims, loop_rows, unit_row_range
 from sardonyx._src.compile.kernels.reductions.row_passes import Emit, Row, Stages, reduce_row, write_row
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.ir.dims import Known
 
 

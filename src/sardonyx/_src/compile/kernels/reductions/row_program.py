@@ -15,12 +15,10 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import count
 
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, Target
 from sardonyx._src.compile.codegen.canonical_text import canonical_text
 from sardonyx._src.compile.codegen.expressions import Local, Scalar
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.epilogue import (
     NO_EPILOGUE,
     Epilogue,
@@ -45,8 +43,8 @@ from sardonyx._src.compile.kernels.reductions.row_passes import (
     write_row,
 )
 from sardonyx._src.compile.kernels.tuning.tuning import ReductionTuning
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView, dense_temporary, row_major_strides
+from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView, row_major_strides
+from sardonyx._src.compile.program.tensor import dense_temporary
 from sardonyx._src.ir.dims import ceil_div, dim_max, dim_product
 
 TOTAL, MEAN = Local("total"), Local("mean")

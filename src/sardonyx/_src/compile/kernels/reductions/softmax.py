@@ -8,7 +8,7 @@ columns.
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen import LLVMValue
 from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS, convert
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace
@@ -16,8 +16,7 @@ from sardonyx._src.compile.kernels.reductions.column_passes import column_passes
 from sardonyx._src.compile.kernels.reductions.reducers import MAX_OF_NUMBERS, NEG_INFINITY, emit_exp
 from sardonyx._src.compile.kernels.reductions.row_kernel import RowKernel, row_kernel_step
 from sardonyx._src.compile.kernels.reductions.row_passes import Get, RowReduction
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Step, TensorView
 from sardonyx._src.dtypes import DataType
 
 

@@ -14,11 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import I64, Element, LLVMType, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.loops.heap import Heap
 from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace, row_space
 from sardonyx._src.compile.kernels.loops.rows import (
@@ -29,8 +26,7 @@ from sardonyx._src.compile.kernels.loops.rows import (
 )
 from sardonyx._src.compile.kernels.loops.strided_loops import load_dims, loop_rows, unit_row_range
 from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import dim_max
 

@@ -13,14 +13,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.tuning.tuning import ResizeTuning
-from sardonyx._src.compile.program.step import Kernel, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, Step, TensorView
 from sardonyx._src.ir.dims import Known, ceil_div
 
 DynamicCoordinates = Literal["asymmetric", "half_pixel", "pytorch_half_pixel", "align_corners"]

@@ -15,11 +15,8 @@ from functools import partial
 
 import numpy as np
 
-from sardonyx._src.compile.codegen.blocks import StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.gemm.packing import make_constant
 from sardonyx._src.compile.kernels.loops.memory import load_at, load_lanes
 from sardonyx._src.compile.kernels.loops.rows import num_units, rows_per_unit
@@ -37,10 +34,9 @@ from sardonyx._src.compile.kernels.loops.vectors import (
 )
 from sardonyx._src.compile.kernels.resize.resize import axis_taps
 from sardonyx._src.compile.kernels.tuning.tuning import ResizeTuning
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import dim_product
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.image.resize.resample import ResampleMode
 from sardonyx._src.ops.image.resize.resampled_axis import ResampledAxis
 

@@ -12,11 +12,8 @@ from functools import partial
 
 import numpy as np
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.images import image_arguments, load_output, store_result
 from sardonyx._src.compile.kernels.epilogue import (
     NO_EPILOGUE,
@@ -26,10 +23,9 @@ from sardonyx._src.compile.kernels.epilogue import (
 )
 from sardonyx._src.compile.kernels.loops.vectors import i64, load_vector, loop_vectors
 from sardonyx._src.compile.kernels.tuning.tuning import ResizeTuning
-from sardonyx._src.compile.program.step import Kernel, Step
-from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
+from sardonyx._src.compile.program import Buffer, Kernel, Step, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.image.resize.resample import ResampleMode
 from sardonyx._src.ops.image.resize.resampled_axis import ResampledAxis, interpolation_taps, nearest, triangle
 from sardonyx._src.ops.image.sampling import cubic_weight

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from functools import partial
 
+from sardonyx._src.compile.codegen import Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.images import image_arguments, load_output, store_result
 from sardonyx._src.compile.kernels.epilogue import (
     NO_EPILOGUE,
@@ -19,8 +18,7 @@ from sardonyx._src.compile.kernels.epilogue import (
     epilogue_parameters,
 )
 from sardonyx._src.compile.kernels.loops.vectors import i64, load_vector, loop_vectors, sdiv
-from sardonyx._src.compile.program.step import Kernel, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, Step, TensorView
 from sardonyx._src.ir.dims import known_equal
 
 UPSAMPLE_SIZES = ("x_pixel_stride", "y_pixel_stride", "width", "channels", "factor_height", "factor_width")

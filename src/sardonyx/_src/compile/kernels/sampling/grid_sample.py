@@ -9,10 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.images import pixel_stride
 from sardonyx._src.compile.kernels.loops.memory import load_at
 from sardonyx._src.compile.kernels.loops.vectors import i64, store_vector
@@ -22,8 +20,7 @@ from sardonyx._src.compile.kernels.sampling.bilinear import (
     loop_weighted_pixels,
     neighbors,
 )
-from sardonyx._src.compile.program.step import Kernel, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, Step, TensorView
 
 PARAMETERS = Parameters(
     "x",

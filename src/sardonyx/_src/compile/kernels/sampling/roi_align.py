@@ -8,11 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, Target, float32_bits
 from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters, float32_bits
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.images import nan_propagating_max, pixel_stride
 from sardonyx._src.compile.kernels.loops.memory import load_at
 from sardonyx._src.compile.kernels.loops.vectors import i64, load_typed, loop_vectors, store_vector
@@ -23,8 +21,7 @@ from sardonyx._src.compile.kernels.sampling.bilinear import (
     loop_weighted_pixels,
     neighbors,
 )
-from sardonyx._src.compile.program.step import Kernel, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, Step, TensorView
 
 # The maximum number of points of a bin along an axis, if the size of the region determines it.  Regions with more points are
 # left to the reference kernel, which limits their memory.

@@ -13,15 +13,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.loops.vectors import i64
 from sardonyx._src.compile.kernels.selection.group_rows import slot_at
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 
 PARAMETERS = Parameters(
     "codes", "first", "inverse", "counts", "total", "table", "order", "rows", "length", "slots"

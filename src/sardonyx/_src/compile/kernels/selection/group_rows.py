@@ -11,16 +11,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import I64, Element, LLVMType, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.data_movement.gather import INDEX_ELEMENTS
 from sardonyx._src.compile.kernels.data_movement.indexed_copy import record_error
 from sardonyx._src.compile.kernels.loops.vectors import i64
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.ir.dims import Known
 
 PARAMETERS = Parameters("indices", "order", "starts", "status", "rows", "groups")

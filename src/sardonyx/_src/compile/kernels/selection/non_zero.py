@@ -13,14 +13,11 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
+from sardonyx._src.compile.codegen import I64, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.element_types import from_memory, memory_type
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.loops.vectors import i64
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.dtypes import DataType
 
 PARAMETERS = Parameters("x", "coordinates", "count", "capacity", "dims*")

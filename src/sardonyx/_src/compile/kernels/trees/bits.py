@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen.blocks import I64
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops.memory import load_at
 from sardonyx._src.compile.kernels.trees.layouts import SPLIT, WORD

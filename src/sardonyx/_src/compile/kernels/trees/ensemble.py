@@ -8,8 +8,8 @@ from functools import partial
 
 import numpy as np
 
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.trees.columns import Columns, columns_of
 from sardonyx._src.compile.kernels.trees.kernel import block_lanes, tree_module
 from sardonyx._src.compile.kernels.trees.layouts import BitTable, WalkTable, bit_table, walk_table
@@ -24,11 +24,10 @@ from sardonyx._src.compile.kernels.trees.votes import (
     vote_table,
 )
 from sardonyx._src.compile.kernels.tuning.tuning import TreeTuning, tuning_for
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import dim_product
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.ml.forest import Forest
 
 COMBINES: dict[str, Combine] = {"SUM": "add", "AVERAGE": "add", "MIN": "min", "MAX": "max"}

@@ -6,8 +6,7 @@ labels and scores.  A block is a unit of work, so that results do not depend on 
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen.builder import LLVMValue
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import LLVMValue, Target
 from sardonyx._src.compile.kernels.loops.memory import store_at
 from sardonyx._src.compile.kernels.loops.vectors import i64
 from sardonyx._src.compile.kernels.trees.bits import find_leaves

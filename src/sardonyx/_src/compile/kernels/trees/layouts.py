@@ -23,7 +23,7 @@ from sardonyx._src.compile.kernels.trees.columns import Columns
 from sardonyx._src.compile.kernels.trees.levels import Levels
 from sardonyx._src.compile.kernels.trees.splits import LEFT, RIGHT, Splits
 from sardonyx._src.compile.kernels.tuning.tuning import TreeTuning
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.ml.forest import Ints
 
 LEAF_BITS = 0x3F800000  # of 1.0

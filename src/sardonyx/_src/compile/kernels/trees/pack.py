@@ -5,8 +5,7 @@ The column after the last is 0 in every row: what leaves and padding compare wit
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen.blocks import I64
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.element_types import convert
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops.memory import load_at, store_at

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import math
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot
 from sardonyx._src.compile.codegen.element_types import convert
 from sardonyx._src.compile.codegen.math.double_precision import exp
 from sardonyx._src.compile.codegen.math.probit import probit

@@ -7,8 +7,7 @@ start at NaN instead.
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen.blocks import StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, StackSlot
 from sardonyx._src.compile.kernels.loops.memory import load_at, load_lanes
 from sardonyx._src.compile.kernels.loops.vectors import i64
 from sardonyx._src.compile.kernels.trees.variant import TreeKernelBuilder

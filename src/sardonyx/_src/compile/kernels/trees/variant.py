@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass
 from typing import Literal, TypeAlias
 
-from sardonyx._src.compile.codegen.builder import Element, LLVMValue
+from sardonyx._src.compile.codegen import Element, LLVMValue, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.trees.votes import Combine, VoteKind
 
 BitKind: TypeAlias = Literal["none", "leaf", "long", "oblivious"]

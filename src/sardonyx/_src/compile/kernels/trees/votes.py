@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from sardonyx._src.compile.kernels.trees.levels import Levels
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.ml.forest import Forest, Ints
 
 VoteKind: TypeAlias = Literal["tree", "dense", "sparse"]

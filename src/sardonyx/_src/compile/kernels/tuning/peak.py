@@ -6,12 +6,9 @@ Each kernel has the loop nest: units of work -> unrolled vectors.
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen.blocks import StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType
+from sardonyx._src.compile.codegen import LLVMType, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.program.step import Kernel
+from sardonyx._src.compile.program import Kernel
 
 NUM_ACCUMULATORS = 12  # independent sums: they hide the latency of a multiply-add
 VECTORS_PER_UNIT = 4  # vectors that a unit of work copies or reads one after another

@@ -35,8 +35,7 @@ from sardonyx._src.compile.kernels.winograd.tiles import (
     products_offset,
 )
 from sardonyx._src.compile.kernels.winograd.weight_transform import WinogradWeights
-from sardonyx._src.compile.program.step import KernelArgument, Step
-from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
+from sardonyx._src.compile.program import Buffer, KernelArgument, Step, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, ceil_div
 

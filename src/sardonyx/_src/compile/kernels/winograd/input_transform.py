@@ -7,8 +7,7 @@ in which padding is a pixel of zeros.
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot
 from sardonyx._src.compile.kernels.tuning.tuning import tuning_for
 from sardonyx._src.compile.kernels.winograd.tiles import (
     TileOrigin,

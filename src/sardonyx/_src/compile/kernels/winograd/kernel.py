@@ -12,10 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from sardonyx._src.compile.codegen.blocks import I64
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMValue, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.accumulators import FLOAT32_ARITHMETIC, make_microkernel
 from sardonyx._src.compile.kernels.winograd.input_transform import transform_tile
@@ -32,7 +30,7 @@ from sardonyx._src.compile.kernels.winograd.tiles import (
     group_bounds,
     load_tiles,
 )
-from sardonyx._src.compile.program.step import Kernel
+from sardonyx._src.compile.program import Kernel
 
 
 def fused_kernel(variant: WinogradVariant, epilogue: Epilogue) -> Kernel:

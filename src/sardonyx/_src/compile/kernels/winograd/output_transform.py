@@ -8,8 +8,7 @@ which pixels past the border are redirected to a pixel that is discarded.
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot
 from sardonyx._src.compile.kernels.epilogue import emit_epilogue
 from sardonyx._src.compile.kernels.gemm.accumulators import vector_slot
 from sardonyx._src.compile.kernels.gemm.tile_store import column_mask

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sardonyx._src.compile.codegen.blocks import I64
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMValue, Parameters
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.kernels.gemm.accumulators import CACHE_LINE_FLOATS
 from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile
 from sardonyx._src.compile.kernels.winograd.transforms import WinogradTransform

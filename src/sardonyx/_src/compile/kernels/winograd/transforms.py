@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sardonyx._src.compile.codegen.builder import FunctionBuilder, LLVMValue
+from sardonyx._src.compile.codegen import FunctionBuilder, LLVMValue
 
 TAPS = 3
 Doubles: TypeAlias = NDArray[np.float64]

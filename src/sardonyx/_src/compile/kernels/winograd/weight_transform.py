@@ -10,16 +10,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.gemm.packing import make_constant, pack_bias
 from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile, choose_tile
 from sardonyx._src.compile.kernels.tuning.tuning import WinogradTuning
 from sardonyx._src.compile.kernels.winograd.tiles import TileTransforms, WinogradVariant
 from sardonyx._src.compile.kernels.winograd.transforms import TAPS
+from sardonyx._src.compile.program import TensorView
 from sardonyx._src.compile.program.lazy_constants import LazyConstant
-from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.io.memory_release import release_pages
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 MAX_LANES = 16  # lanes of the widest target: a multiple of it fills whole vectors on every target
 

@@ -7,15 +7,13 @@ from collections.abc import Mapping, Sequence
 from sardonyx._src.compile.layouts.assignment import LayoutAssignment
 from sardonyx._src.compile.layouts.constants import ConstantPool
 from sardonyx._src.compile.layouts.laid_out import LaidOutBody
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.partition.region import Shape
-from sardonyx._src.compile.partition.scope import RegionGraph
-from sardonyx._src.compile.program.layout import ANY, DENSE
+from sardonyx._src.compile.lower import Lowering
+from sardonyx._src.compile.partition import RegionGraph, Shape
+from sardonyx._src.compile.program import ANY, DENSE, Step, TensorView
 from sardonyx._src.compile.program.local_sizes import binding_step
 from sardonyx._src.compile.program.program import Action, BindSizes
-from sardonyx._src.compile.program.step import LocalSizes, Step
-from sardonyx._src.compile.program.tensor import TensorView
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.compile.program.step import LocalSizes
+from sardonyx._src.ir import Value
 
 
 def lay_out_body(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 
+from sardonyx._src.compile.program import Buffer, Step
 from sardonyx._src.compile.program.program import depends_on, local_symbols
-from sardonyx._src.compile.program.step import Step, sizes_of
-from sardonyx._src.compile.program.tensor import Buffer
+from sardonyx._src.compile.program.step import sizes_of
 
 
 def split_invariant_steps(

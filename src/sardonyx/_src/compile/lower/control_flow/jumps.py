@@ -13,11 +13,8 @@ from functools import partial
 
 import numpy as np
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.executor.status import (
     EXCEEDED_COUNT,
     EXCEEDED_LIMIT,
@@ -29,8 +26,8 @@ from sardonyx._src.compile.executor.status import (
     STATUS_SLOTS,
     UNLIMITED,
 )
-from sardonyx._src.compile.program.step import Jump, Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
+from sardonyx._src.compile.program.step import Jump
 from sardonyx._src.ir.dims import Known
 
 # Slots of a loop counter: the current iteration, the number of iterations after it, the entry of the current

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.kernels.data_movement.gather import IndexTuples, gather_step, indexed_copy_step
 from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering
 from sardonyx._src.compile.lower.control_flow.inlined_subgraph import lower_body
 from sardonyx._src.compile.lower.control_flow.invariant_steps import split_invariant_steps
 from sardonyx._src.compile.lower.control_flow.jumps import (
@@ -27,11 +27,9 @@ from sardonyx._src.compile.lower.control_flow.loop_region import InlinedLoop, Sc
 from sardonyx._src.compile.lower.control_flow.loop_tensors import LaidOutLoop
 from sardonyx._src.compile.lower.control_flow.moving_slices import SequenceSlice, move_slices
 from sardonyx._src.compile.lower.control_flow.state_updates import update_states
-from sardonyx._src.compile.lower.lowering import Lowering
+from sardonyx._src.compile.program import Step, TensorView
 from sardonyx._src.compile.program.program import Action, CollectScanOutputs
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir import Value
 
 
 class LoopLowering:

@@ -8,19 +8,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sardonyx._src.compile.layouts.constants import ConstantPool
-from sardonyx._src.compile.layouts.laid_out import LaidOutBody, LaidOutRegion
+from sardonyx._src.compile.layouts.laid_out import LaidOutBody
+from sardonyx._src.compile.lower import LaidOutRegion
 from sardonyx._src.compile.lower.control_flow.inlined_subgraph import lay_out_body
 from sardonyx._src.compile.lower.control_flow.jumps import ITERATION
 from sardonyx._src.compile.lower.control_flow.loop_region import InlinedLoop, LoopState, ScanSlice
-from sardonyx._src.compile.partition.region import Shape
-from sardonyx._src.compile.program.tensor import (
-    TensorView,
-    dense_bytes,
-    dense_temporary,
-    row_major_strides,
-)
+from sardonyx._src.compile.partition import Shape
+from sardonyx._src.compile.program import TensorView, row_major_strides
+from sardonyx._src.compile.program.tensor import dense_bytes, dense_temporary
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir import Value
 
 SLICE_BUFFER_BYTES = 1 << 18  # the size of a buffer of scan outputs, unless one slice is larger
 MAX_BUFFERED_ITERATIONS = 1024

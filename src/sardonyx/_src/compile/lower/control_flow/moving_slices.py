@@ -18,15 +18,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
+from sardonyx._src.compile.codegen import I64, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.lower.control_flow.loop_region import drop_axis
 from sardonyx._src.compile.lower.control_flow.state_updates import covers_buffer
+from sardonyx._src.compile.program import Buffer, Kernel, KernelArgument, Step, TensorView, element_bytes
 from sardonyx._src.compile.program.program import depends_on, local_symbols
-from sardonyx._src.compile.program.step import ArgumentSlot, Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import Buffer, TensorView, element_bytes
+from sardonyx._src.compile.program.step import ArgumentSlot
 
 PARAMETERS = Parameters("count", "slices*")
 RECORD = 4  # slots for a slice: address of the argument slot, address of the first slice, index, bytes between slices

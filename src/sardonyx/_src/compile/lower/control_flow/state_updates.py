@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
-from sardonyx._src.compile.program.step import Jump, Step
-from sardonyx._src.compile.program.tensor import Buffer, TensorView, dense_temporary, element_bytes
+from sardonyx._src.compile.program import Buffer, Step, TensorView, element_bytes
+from sardonyx._src.compile.program.step import Jump
+from sardonyx._src.compile.program.tensor import dense_temporary
 
 
 def update_states(

@@ -7,15 +7,10 @@ from dataclasses import dataclass
 from sardonyx._src.compile.kernels.reductions.arg_reducer import ArgReduction
 from sardonyx._src.compile.kernels.reductions.reduce import arg_reduce_step
 from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.partition.region import Read, Region, Write
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
+from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import ANY
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import ANY, Step
 from sardonyx._src.ir.dims import known_ge
 
 

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.attention.attention import MASK_TYPES, attention_steps
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
+from sardonyx._src.compile.partition import Alias, Read, Region, Scope, Shape, Write, matches
 from sardonyx._src.compile.partition.attention_operands import (
     Heads,
     as_heads,
@@ -26,13 +25,9 @@ from sardonyx._src.compile.partition.attention_operands import (
     read_mask,
     write_heads,
 )
-from sardonyx._src.compile.partition.region import Alias, Read, Region, Shape, Write
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.prepare.graph_info import MAX_ELEMENTS
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Step, TensorView
 from sardonyx._src.compile.program.views import slice_axis
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, dim_min

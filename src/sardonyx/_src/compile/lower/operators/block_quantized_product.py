@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from sardonyx._src.compile.kernels.block_quantized.blocks import BlockQuantizedMatrix, pack_blocks
 from sardonyx._src.compile.kernels.block_quantized.int8_rows import quantize_rows_step, quantized_row_bytes
 from sardonyx._src.compile.kernels.block_quantized.matmul import block_quantized_matmul_step
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
+from sardonyx._src.compile.program import Step
 from sardonyx._src.dtypes import DataType
 
 

@@ -12,9 +12,7 @@ from sardonyx._src.compile.lower.operators.elementwise import (
     match_elementwise,
     match_single_node,
 )
-from sardonyx._src.compile.partition.region import Region
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.partition import Region, Scope, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.prepare.dequantized_constants import is_upcast
 from sardonyx._src.schema import versions

@@ -6,9 +6,7 @@ from sardonyx._src.compile.codegen.expressions import Local
 from sardonyx._src.compile.kernels.elementwise.operators import scalar_expression
 from sardonyx._src.compile.lower.operators.elementwise import Elementwise
 from sardonyx._src.compile.lower.operators.views import view_region
-from sardonyx._src.compile.partition.region import Alias, Read, Region, Write
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.partition import Alias, Read, Region, Scope, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 
 

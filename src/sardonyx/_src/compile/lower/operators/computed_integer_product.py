@@ -21,15 +21,12 @@ from sardonyx._src.compile.kernels.gemm.integer_matmul import integer_matmul_ste
 from sardonyx._src.compile.kernels.gemm.packed_int8 import pack_int8_constant, pack_int32_bias
 from sardonyx._src.compile.kernels.gemm.packing import make_constant
 from sardonyx._src.compile.kernels.gemm.panels import Panels
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition.computed_integer_products import ComputedIntegerProduct, has_zero
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Step, TensorView
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Known, dim_product
-from sardonyx._src.ir.tensors import Array
 
 SUMS = Local("i0")
 

@@ -9,21 +9,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sardonyx._src.compile.kernels.data_movement.slice_bounds import slice_bounds_step
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.partition.region import Alias, Read, Region
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
+from sardonyx._src.compile.partition import Alias, Read, Region, Scope
 from sardonyx._src.compile.partition.requirements import require, require_value
-from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import DENSE
+from sardonyx._src.compile.program import DENSE, Step, TensorView
 from sardonyx._src.compile.program.local_sizes import binding_step
-from sardonyx._src.compile.program.step import LocalSizes, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program.step import LocalSizes
 from sardonyx._src.compile.program.views import slice_axis
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import Known, ceil_div, symbol
-from sardonyx._src.ir.graph import Value
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,12 @@ Falls back to the reference kernel for more than `MAX_INPUTS` inputs.
 from __future__ import annotations
 
 from sardonyx._src.compile.layouts.concat_elision import Concat
-from sardonyx._src.compile.partition.region import Read, Region, Shape, Write
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.partition import Read, Region, Scope, Shape, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import ANY, FOLLOW
+from sardonyx._src.compile.program import ANY
+from sardonyx._src.compile.program.layout import FOLLOW
+from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import dim_add
-from sardonyx._src.ir.graph import Value
 
 MAX_INPUTS = 1024  # each input is at least a step; the reference kernel copies all of them in one loop
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.kernels.conv.bf16_convolution import bf16_convolution_step, pack_bf16_weights
 from sardonyx._src.compile.kernels.conv.computed_weights import pack_computed_depthwise, pack_computed_weights
@@ -36,9 +36,8 @@ from sardonyx._src.compile.kernels.winograd.convolution import winograd_steps
 from sardonyx._src.compile.kernels.winograd.cost_model import choose_transforms
 from sardonyx._src.compile.kernels.winograd.tiles import TileTransforms
 from sardonyx._src.compile.kernels.winograd.weight_transform import WinogradWeights, pack_winograd_weights
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
+from sardonyx._src.compile.partition import Read, Region, Scope, fused_region, matches
 from sardonyx._src.compile.partition.epilogues import fuse_epilogue, fuse_without_operands
 from sardonyx._src.compile.partition.float_convolutions import (
     ComputedConvolution,
@@ -47,17 +46,14 @@ from sardonyx._src.compile.partition.float_convolutions import (
     match_float_convolution,
 )
 from sardonyx._src.compile.partition.patterns.pointwise_depthwise import PointwiseDepthwiseConv
-from sardonyx._src.compile.partition.region import Read, Region, fused_region
-from sardonyx._src.compile.partition.registry import matches
 from sardonyx._src.compile.partition.rounded_products import rounds_convolution
-from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.partition.window_geometry import as_image
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import ANY, CHANNELS_LAST, DENSE, ChannelsLast, Layout, UnitStride
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView, channels_last_permutation
+from sardonyx._src.compile.program import ANY, CHANNELS_LAST, DENSE, Step, TensorView
+from sardonyx._src.compile.program.layout import ChannelsLast, Layout, UnitStride
+from sardonyx._src.compile.program.tensor import channels_last_permutation
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Known
-from sardonyx._src.ir.tensors import Array
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,23 +18,18 @@ from sardonyx._src.compile.kernels.depthwise.integer_depthwise import (
     integer_depthwise_step,
     pack_int8_depthwise_weights,
 )
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.lower.operators.matmul_integer import epilogue_operands, integer_epilogue
-from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.partition import Region, Scope, matches
 from sardonyx._src.compile.partition.integer_convolutions import (
     IntegerConvolution,
     convolution_region,
     match_integer_convolution,
 )
 from sardonyx._src.compile.partition.integer_epilogues import fuse_integer_epilogue
-from sardonyx._src.compile.partition.region import Region
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.partition.window_geometry import as_image
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Step, TensorView
 from sardonyx._src.ir.dims import dim_product
 
 

@@ -21,23 +21,16 @@ from sardonyx._src.compile.kernels.conv.transposed import (
     pack_transposed_weights,
     transposed_convolution_steps,
 )
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.lower.operators.pooling import is_image
-from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.partition import Read, Region, Scope, fused_region, matches
 from sardonyx._src.compile.partition.epilogues import fuse_epilogue
 from sardonyx._src.compile.partition.float_convolutions import is_native_float
-from sardonyx._src.compile.partition.region import Read, Region, fused_region
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.partition.window_geometry import as_image, as_pair
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import CHANNELS_LAST
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import CHANNELS_LAST, Step, TensorView
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Value
 from sardonyx._src.ops.nn.conv_transpose import Spreading
 
 MAX_PHASES = (

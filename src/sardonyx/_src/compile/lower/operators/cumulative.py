@@ -9,15 +9,10 @@ from sardonyx._src.compile.kernels.reductions.cumulative import (
     CumulativeVariant,
     cumulative_step,
 )
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.partition.region import Read, Region, Write
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
+from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import ANY
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import ANY, Step
 
 
 @dataclass(frozen=True, slots=True)

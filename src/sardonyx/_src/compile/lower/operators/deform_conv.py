@@ -13,17 +13,12 @@ from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_st
 from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
 from sardonyx._src.compile.kernels.gemm.panels import pack_tensor
 from sardonyx._src.compile.kernels.sampling.deform_columns import DeformableWindow, deform_columns_step
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.partition.region import Read, Region, Write
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
+from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
 from sardonyx._src.compile.partition.window_geometry import window_geometry
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import CHANNELS_LAST, ChannelsLast
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import CHANNELS_LAST, Step, TensorView
+from sardonyx._src.compile.program.layout import ChannelsLast
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known
 

@@ -6,18 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.partition.region import Read, Region, Write
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
+from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import ANY, FOLLOW
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView, channels_first_permutation, row_major_strides
+from sardonyx._src.compile.program import ANY, Step, TensorView, row_major_strides
+from sardonyx._src.compile.program.layout import FOLLOW
+from sardonyx._src.compile.program.tensor import channels_first_permutation
+from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import Known, known_equal
-from sardonyx._src.ir.graph import Value
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,10 @@ from dataclasses import replace
 
 from sardonyx._src.compile.kernels.elementwise.quantization import QUANTIZED_TYPES
 from sardonyx._src.compile.lower.operators.elementwise import match_elementwise, match_single_node
-from sardonyx._src.compile.partition.region import Region, fallback_region
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.partition import Region, Scope, matches
+from sardonyx._src.compile.partition.region import fallback_region
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir import Tensor
 from sardonyx._src.schema import versions
 
 

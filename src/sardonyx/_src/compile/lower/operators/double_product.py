@@ -11,20 +11,15 @@ import numpy as np
 from sardonyx._src.compile.kernels.gemm.double_gemm import Addend, double_gemm_steps
 from sardonyx._src.compile.kernels.gemm.double_matmul import DoubleProduct, double_matmul_step
 from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
+from sardonyx._src.compile.partition import Read, Region, Scope, Write
 from sardonyx._src.compile.partition.gemm_bias import constant_row
 from sardonyx._src.compile.partition.product_batches import has_dynamic_batch, is_broadcastable
-from sardonyx._src.compile.partition.region import Read, Region, Write
-from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import ANY, DENSE
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView, transpose_matrix
+from sardonyx._src.compile.program import ANY, DENSE, Step, TensorView
+from sardonyx._src.compile.program.tensor import transpose_matrix
+from sardonyx._src.ir import Array, Value
 from sardonyx._src.ir.dims import dim_product
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import Array
 
 
 @dataclass(frozen=True, slots=True)

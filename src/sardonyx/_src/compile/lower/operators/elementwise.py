@@ -13,21 +13,17 @@ from sardonyx._src.compile.codegen.expressions import Scalar
 from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_step
 from sardonyx._src.compile.kernels.elementwise.operators import SCALAR_OPERATORS
 from sardonyx._src.compile.kernels.tuning.tuning import ElementwiseTuning
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.lower.operators.integer_division import CheckedIntegers, match_integers
-from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.partition import Read, Region, Scope, Shape, Write, matches
 from sardonyx._src.compile.partition.fusion import fuse_from, group_single_node
 from sardonyx._src.compile.partition.group_builder import FusionGroup
-from sardonyx._src.compile.partition.region import Read, Region, Shape, Write
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import ANY, FOLLOW, ROWS
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView, channels_last_permutation
+from sardonyx._src.compile.program import ANY, Step, TensorView
+from sardonyx._src.compile.program.layout import FOLLOW, ROWS
+from sardonyx._src.compile.program.tensor import channels_last_permutation
+from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import Known, dim_min
-from sardonyx._src.ir.graph import Value
 from sardonyx._src.schema import versions
 
 FOLLOW_ROWS = replace(FOLLOW, otherwise=ROWS)

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from sardonyx._src.compile.kernels.data_movement.identity_matrix import identity_matrix_step
 from sardonyx._src.compile.kernels.data_movement.memcpy import INTEGERS_BY_WIDTH
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.partition.region import Region, Write
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
+from sardonyx._src.compile.partition import Region, Scope, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.prepare.graph_info import MAX_ELEMENTS
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import Step
 
 
 @matches("EyeLike", 22)

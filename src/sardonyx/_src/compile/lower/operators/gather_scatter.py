@@ -17,17 +17,12 @@ from sardonyx._src.compile.kernels.data_movement.gather import (
 )
 from sardonyx._src.compile.kernels.data_movement.scatter_reduction import NATIVE_SCATTER_REDUCTIONS
 from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.partition.region import Read, Region, Write
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
+from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import ANY
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import ANY, Step
+from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import known_ge
-from sardonyx._src.ir.graph import Value
 
 
 @matches("GatherElements", 13)

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from sardonyx._src.compile.kernels.sampling.grid_sample import GridSampling, grid_sample_step
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.partition.region import Read, Region, Write
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
+from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import CHANNELS_LAST
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import CHANNELS_LAST, Step
 from sardonyx._src.dtypes import DataType
 
 

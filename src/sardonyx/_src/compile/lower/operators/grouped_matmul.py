@@ -13,20 +13,14 @@ from sardonyx._src.compile.kernels.data_movement.gather import INDEX_ELEMENTS
 from sardonyx._src.compile.kernels.gemm.grouped_matmul import grouped_matmul_step
 from sardonyx._src.compile.kernels.gemm.panels import pack_tensor
 from sardonyx._src.compile.kernels.selection.group_rows import SPARE_STARTS, group_rows_step
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.lower.constant_panels import constant_panels
-from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.operators.matmul import are_native_floats
-from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.partition.region import Read, Region, Write
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import DENSE
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import DENSE, Step
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Value
 
 
 @dataclass(frozen=True, slots=True)

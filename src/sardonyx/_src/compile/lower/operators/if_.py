@@ -11,25 +11,20 @@ from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.layouts.constants import ConstantPool
-from sardonyx._src.compile.layouts.laid_out import LaidOutBody, LaidOutRegion
+from sardonyx._src.compile.layouts.laid_out import LaidOutBody
 from sardonyx._src.compile.layouts.registry import lays_out_bodies
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.lower.control_flow.inlined_subgraph import lay_out_body, lower_body
 from sardonyx._src.compile.lower.control_flow.jumps import ALWAYS_TAKEN, branch_step, jump_step
 from sardonyx._src.compile.lower.control_flow.loop_region import has_one_element, used_output
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.partition.region import Read, Region, Write
-from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition import Read, Region, RegionGraph, Scope, Write, matches
 from sardonyx._src.compile.partition.requirements import require, require_value
-from sardonyx._src.compile.partition.scope import RegionGraph, Scope
 from sardonyx._src.compile.partition.subgraphs import SubgraphScope, has_type
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.prepare.outlining import resolve_identity
-from sardonyx._src.compile.program.layout import ANY
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import ANY, Step, TensorView
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Graph, Value
+from sardonyx._src.ir import Graph, Value
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,15 +13,11 @@ from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS
 from sardonyx._src.compile.codegen.expressions import Apply, Cast, Local, Number, Scalar, Select
 from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_step
 from sardonyx._src.compile.kernels.elementwise.nonzero_check import nonzero_check_step
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
+from sardonyx._src.compile.partition import Read, Region, Scope, Write
 from sardonyx._src.compile.partition.product_batches import is_broadcastable
-from sardonyx._src.compile.partition.region import Read, Region, Write
-from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import ANY, DENSE
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import ANY, DENSE, Step
 from sardonyx._src.dtypes import DataType
 
 LEFT, RIGHT = Local("i0"), Local("i1")

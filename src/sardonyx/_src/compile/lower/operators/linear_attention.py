@@ -12,17 +12,13 @@ from sardonyx._src.compile.kernels.attention.linear_attention import (
     LinearAttentionOperands,
     linear_attention_step,
 )
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.partition.region import Read, Region, Shape, Write
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
+from sardonyx._src.compile.partition import Read, Region, Scope, Shape, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import DENSE, UnitStride
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import DENSE, Step
+from sardonyx._src.compile.program.layout import UnitStride
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir import Value
 from sardonyx._src.ops.nn.linear_attention import UPDATE_RULES
 
 OPTIONAL = ("past", "decay", "beta")

@@ -12,8 +12,9 @@ import numpy as np
 
 from sardonyx._src.compile.executor.status import LOOP_LIMIT
 from sardonyx._src.compile.layouts.constants import ConstantPool
-from sardonyx._src.compile.layouts.laid_out import LaidOutBody, LaidOutRegion
+from sardonyx._src.compile.layouts.laid_out import LaidOutBody
 from sardonyx._src.compile.layouts.registry import lays_out_bodies
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.lower.control_flow.loop_lowering import LoopLowering
 from sardonyx._src.compile.lower.control_flow.loop_region import (
     InlinedLoop,
@@ -26,19 +27,15 @@ from sardonyx._src.compile.lower.control_flow.loop_region import (
     used_output,
 )
 from sardonyx._src.compile.lower.control_flow.loop_tensors import lay_out_loop
-from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.operators.range import known_scalar
-from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.partition.region import Region
-from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition import Region, Scope, matches
 from sardonyx._src.compile.partition.requirements import require, require_value
-from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.prepare.outlining import resolve_identity
 from sardonyx._src.compile.program.program import Action
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Graph, Value
 from sardonyx._src.ir.dims import Known, dim_product
-from sardonyx._src.ir.graph import Graph, Value
 
 
 @matches("Loop", 25)

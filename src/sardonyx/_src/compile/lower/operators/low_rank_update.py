@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from sardonyx._src.compile.kernels.gemm.low_rank import LowRankUpdate
 from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
 from sardonyx._src.compile.kernels.gemm.panels import Panels, pack_tensor
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.lower.constant_panels import constant_panels
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import lowers
 from sardonyx._src.compile.partition.patterns.low_rank_update import LowRankProduct
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import Step
 
 
 @lowers("LowRankUpdate")

@@ -24,27 +24,30 @@ from sardonyx._src.compile.kernels.gemm.packing import make_constant, pack_bias
 from sardonyx._src.compile.kernels.gemm.panels import Panels, pack_tensor
 from sardonyx._src.compile.kernels.gemm.transposed_left import with_dense_rows
 from sardonyx._src.compile.kernels.gemm.unpacked_products import MatrixProduct, unpacked_product
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.lower.constant_panels import constant_panels
-from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.operators.double_product import DoubleRegion, match_double_product
-from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.partition import (
+    FusedEpilogue,
+    Read,
+    Region,
+    Scope,
+    Shape,
+    Write,
+    fused_region,
+    matches,
+)
 from sardonyx._src.compile.partition.attention_operands import write_heads
 from sardonyx._src.compile.partition.epilogues import fuse_epilogue
 from sardonyx._src.compile.partition.gemm_bias import constant_bias
 from sardonyx._src.compile.partition.product_batches import has_dynamic_batch, is_broadcastable
-from sardonyx._src.compile.partition.region import FusedEpilogue, Read, Region, Shape, Write, fused_region
-from sardonyx._src.compile.partition.registry import matches
 from sardonyx._src.compile.partition.rounded_products import ROUNDED_ROWS, round_weights, rounds_product
-from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import ANY, DENSE
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView, transpose_matrix
+from sardonyx._src.compile.program import ANY, DENSE, Step, TensorView
+from sardonyx._src.compile.program.tensor import transpose_matrix
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Array, Value
 from sardonyx._src.ir.dims import dim_product
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import Array
 
 
 @dataclass(frozen=True, slots=True)

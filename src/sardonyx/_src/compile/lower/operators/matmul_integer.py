@@ -13,9 +13,8 @@ from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue,
 from sardonyx._src.compile.kernels.gemm.integer_matmul import integer_matmul_steps, sign_correction
 from sardonyx._src.compile.kernels.gemm.packed_int8 import pack_int8_constant, pack_int32_bias
 from sardonyx._src.compile.kernels.gemm.packing import make_constant
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
+from sardonyx._src.compile.partition import Region, Scope, matches
 from sardonyx._src.compile.partition.computed_integer_products import (
     ComputedIntegerProduct,
     match_computed_product,
@@ -27,12 +26,8 @@ from sardonyx._src.compile.partition.integer_products import (
     match_integer_product,
     product_region,
 )
-from sardonyx._src.compile.partition.region import Region
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView, row_major_strides
+from sardonyx._src.compile.program import Step, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import dim_product
 

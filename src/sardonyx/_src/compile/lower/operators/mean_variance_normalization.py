@@ -5,16 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.reductions.layer_norm import NormParams, layer_norm_step
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.partition.region import Read, Region, Write
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
+from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.compile.program import Step, TensorView
 from sardonyx._src.compile.program.layout import CustomLayout, Permuted
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ops.nn.mean_variance_normalization import EPSILON
 

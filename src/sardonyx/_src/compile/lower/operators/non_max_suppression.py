@@ -16,19 +16,15 @@ from sardonyx._src.compile.kernels.selection.non_max_suppression import (
     suppression_step,
     total_step,
 )
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
+from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
 from sardonyx._src.compile.partition.counted_value import CountedValue, bind_count, counted_value
-from sardonyx._src.compile.partition.region import Read, Region, Write
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import DENSE
+from sardonyx._src.compile.program import DENSE
 from sardonyx._src.compile.program.program import Action
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import dim_min
-from sardonyx._src.ir.graph import Value
 
 MAX_BOXES = 1 << 31  # of a class: the index of a box is the low half of a 64-bit sorting key
 LIMITS = (  # for each limit: its element type, and its value if it is omitted

@@ -11,15 +11,11 @@ from dataclasses import replace
 from sardonyx._src.compile.codegen.element_types import HALF_TYPES, LLVM_ELEMENTS
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.kernels.selection.non_zero import non_zero_step
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
+from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
 from sardonyx._src.compile.partition.counted_value import CountedValue, bind_count, counted_value
-from sardonyx._src.compile.partition.region import Read, Region, Write
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import DENSE
+from sardonyx._src.compile.program import DENSE
 from sardonyx._src.compile.program.program import Action
 from sardonyx._src.dtypes import DataType
 

@@ -8,15 +8,10 @@ from sardonyx._src.compile.codegen.expressions import Cast, Local
 from sardonyx._src.compile.kernels.data_movement.gather import INDEX_ELEMENTS
 from sardonyx._src.compile.kernels.data_movement.one_hot import one_hot_steps
 from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_step
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.partition.region import Read, Region, Write
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
+from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import ANY
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import ANY, Step
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import known_ge
 

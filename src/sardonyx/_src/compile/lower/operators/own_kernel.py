@@ -9,21 +9,15 @@ from functools import partial
 
 import numpy as np
 
+from sardonyx._src.compile.codegen import Parameters, Target
 from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS
-from sardonyx._src.compile.codegen.parameters import Parameters
-from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.kernel_writer import write_kernel
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.partition.region import Read, Region, Write
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
+from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Known, dim_product
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import OPERATORS
 from sardonyx._src.ops.native_kernel import NativeKernel
 

@@ -11,19 +11,14 @@ from functools import partial
 from typing import cast, get_args
 
 from sardonyx._src.compile.kernels.data_movement.pad import PadMode, can_pad, pad_steps
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.partition.region import Read, Region, Write
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
+from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import ANY, FOLLOW
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import ANY, Step
+from sardonyx._src.compile.program.layout import FOLLOW
 from sardonyx._src.compile.program.tensor import channels_first_permutation
+from sardonyx._src.ir import Array, Value
 from sardonyx._src.ir.dims import Expr, Known, dim_max, known_equal, known_ge
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.tensor.zeros import zero
 
 

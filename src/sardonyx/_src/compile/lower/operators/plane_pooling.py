@@ -6,14 +6,11 @@ from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.pooling.plane_pooling import PlaneWindow, plane_pooling_step
 from sardonyx._src.compile.kernels.pooling.pooling import PoolingAlgorithm
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.partition.region import Read, Region, Write
-from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
+from sardonyx._src.compile.partition import Read, Region, Scope, Write
 from sardonyx._src.compile.partition.window_geometry import window_attributes
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import Step
 from sardonyx._src.dtypes import DataType
 
 FLOATS = (DataType.FLOAT, DataType.DOUBLE)

@@ -14,21 +14,16 @@ from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.pooling.global_pooling import GlobalPoolKind
 from sardonyx._src.compile.kernels.pooling.pixel_blocks import global_pooling_steps
 from sardonyx._src.compile.kernels.pooling.pooling import PoolingAlgorithm, pooling_step
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.lower.operators.plane_pooling import BYTES, PlanePool, match_plane_pool
-from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.partition import FusedEpilogue, Read, Region, Scope, fused_region, matches
 from sardonyx._src.compile.partition.epilogues import fuse_epilogue
 from sardonyx._src.compile.partition.int8_layouts import padded_layout
-from sardonyx._src.compile.partition.region import FusedEpilogue, Read, Region, fused_region
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.partition.window_geometry import as_image, window_geometry
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import CHANNELS_LAST
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import CHANNELS_LAST, Step
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir import Value
 
 MAX_TAPS = 4096  # window positions that are visited for each element of the image, on average
 

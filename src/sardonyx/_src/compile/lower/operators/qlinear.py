@@ -16,6 +16,7 @@ from sardonyx._src.compile.kernels.elementwise.operator_call import apply
 from sardonyx._src.compile.kernels.elementwise.quantization import saturate
 from sardonyx._src.compile.kernels.epilogue import OperandLayout
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import Approximation
+from sardonyx._src.compile.partition import Region, Scope, matches
 from sardonyx._src.compile.partition.computed_integer_products import (
     ComputedIntegerProduct,
     match_computed_product,
@@ -41,12 +42,9 @@ from sardonyx._src.compile.partition.integer_products import (
     product_region,
     subtract_zeros,
 )
-from sardonyx._src.compile.partition.region import Region
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 MIN_FACTOR, MAX_FACTOR = 1e-30, 0.5
 MAX_TERMS = MAX_INT32 // (MAX_BYTE * MAX_BYTE)  # sums of at most this many products of bytes fit in int32

@@ -15,20 +15,15 @@ from sardonyx._src.compile.codegen.expressions import Apply, Cast, Local, Number
 from sardonyx._src.compile.kernels.data_movement.arange import ARANGE_ELEMENTS, arange_step
 from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_step
 from sardonyx._src.compile.kernels.elementwise.nonzero_check import nonzero_check_step
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
+from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
 from sardonyx._src.compile.partition.counted_value import CountedValue, bind_count, counted_value
-from sardonyx._src.compile.partition.region import Read, Region, Write
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import DENSE
+from sardonyx._src.compile.program import DENSE, Step
 from sardonyx._src.compile.program.program import Action
-from sardonyx._src.compile.program.step import Step
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import Expr, Known
-from sardonyx._src.ir.graph import Value
 
 START, LIMIT, DELTA = Local("i0"), Local("i1"), Local("i2")
 MAX_BOUND = 1 << 62  # of integer start and limit, so that their difference does not overflow

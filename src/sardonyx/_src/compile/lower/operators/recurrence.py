@@ -22,17 +22,12 @@ from sardonyx._src.compile.kernels.recurrent.operands import RecurrentOperands
 from sardonyx._src.compile.kernels.recurrent.recurrence import recurrence_step
 from sardonyx._src.compile.kernels.recurrent.variant import RecurrenceVariant
 from sardonyx._src.compile.kernels.tuning.tuning import RecurrenceTuning
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.lower.recurrent_weights import LayerWeights
-from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
 from sardonyx._src.compile.partition.recurrent_layer import OPERANDS, RecurrenceConfig, layer_config
-from sardonyx._src.compile.partition.region import Read, Region, Write
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Step, TensorView
 from sardonyx._src.ir.dims import Known
 
 

@@ -18,20 +18,16 @@ from sardonyx._src.compile.kernels.reductions.reducers import (
     ReduceOp,
     find_reducer,
 )
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.lower.operators.pooling import is_image
-from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.partition import FusedEpilogue, Read, Region, Scope, Shape, fused_region, matches
 from sardonyx._src.compile.partition.epilogues import fuse_epilogue, fuse_without_operands
-from sardonyx._src.compile.partition.region import FusedEpilogue, Read, Region, Shape, fused_region
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import ANY, CHANNELS_LAST, DENSE, FOLLOW
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import ANY, CHANNELS_LAST, DENSE, Step
+from sardonyx._src.compile.program.layout import FOLLOW
 from sardonyx._src.compile.program.tensor import channels_first_permutation
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir import Value
 
 REDUCER_NAMES: dict[tuple[str, int], ReduceOp] = {
     ("ReduceSum", 13): "sum",

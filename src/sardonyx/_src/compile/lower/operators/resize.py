@@ -29,13 +29,10 @@ from sardonyx._src.compile.kernels.resize.resample_axis import ResampleTable, re
 from sardonyx._src.compile.kernels.resize.resampled_axes import plan_resampling
 from sardonyx._src.compile.kernels.resize.resize import constant_tables, resize_step, table_constant
 from sardonyx._src.compile.kernels.resize.upsample import upsample_step
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.lower.operators.pooling import is_image
-from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.partition import Read, Region, Scope, Write, fused_region, matches
 from sardonyx._src.compile.partition.epilogues import fuse_epilogue
-from sardonyx._src.compile.partition.region import Read, Region, Write, fused_region
-from sardonyx._src.compile.partition.registry import matches
 from sardonyx._src.compile.partition.resize_target import (
     ResizeTarget,
     UnsupportedResize,
@@ -44,16 +41,13 @@ from sardonyx._src.compile.partition.resize_target import (
     resampled_axes,
     resize_target,
 )
-from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.partition.window_geometry import Pair, as_image, as_pair
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import CHANNELS_LAST
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import CHANNELS_LAST, Step
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Array, Value
 from sardonyx._src.ir.dims import Known, dim_min, known_equal, known_ge
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.image.resize.resize import check_modes
 
 MODES = ("mode", "coordinate_transformation_mode", "nearest_mode")

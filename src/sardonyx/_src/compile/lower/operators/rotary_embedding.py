@@ -8,18 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.attention.rotary_embedding import rotary_embedding_step
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
+from sardonyx._src.compile.partition import Read, Region, Scope, Shape, Write, matches
 from sardonyx._src.compile.partition.attention_operands import Heads, as_heads, match_heads
-from sardonyx._src.compile.partition.region import Read, Region, Shape, Write
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import DENSE, UnitStride
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import DENSE, Step
+from sardonyx._src.compile.program.layout import UnitStride
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir import Value
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sardonyx._src.compile.kernels.reductions.row_program import row_program_steps
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition.row_programs import RowProgramRegion
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import Step
 
 
 @lowers("RowProgram")

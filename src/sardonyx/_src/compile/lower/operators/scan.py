@@ -16,13 +16,11 @@ from sardonyx._src.compile.lower.control_flow.loop_region import (
     is_read,
     used_output,
 )
-from sardonyx._src.compile.partition.region import Region
-from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition import Region, Scope, matches
 from sardonyx._src.compile.partition.requirements import require, require_value
-from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.ir import Graph, Value
 from sardonyx._src.ir.dims import Known
-from sardonyx._src.ir.graph import Graph, Value
 
 
 @matches("Scan", 25)

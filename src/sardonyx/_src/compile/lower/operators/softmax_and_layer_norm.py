@@ -11,19 +11,14 @@ from dataclasses import dataclass, replace
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.reductions.layer_norm import NormParams, layer_norm_step
 from sardonyx._src.compile.kernels.reductions.softmax import softmax_step
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
+from sardonyx._src.compile.partition import FusedEpilogue, Read, Region, Scope, Write, fused_region, matches
 from sardonyx._src.compile.partition.epilogues import fuse_epilogue
-from sardonyx._src.compile.partition.region import FusedEpilogue, Read, Region, Write, fused_region
-from sardonyx._src.compile.partition.registry import matches
 from sardonyx._src.compile.partition.rounding import fuse_rounding
-from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import DENSE
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import DENSE, Step
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir import Node, Value
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sardonyx._src.compile.kernels.attention.attention import attention_steps
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition.attention_operands import broadcast_mask
 from sardonyx._src.compile.partition.patterns.softmax_attention import SoftmaxAttention
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import Step, TensorView
 
 
 @lowers("SoftmaxAttention")

@@ -9,19 +9,13 @@ import numpy as np
 
 from sardonyx._src.compile.kernels.data_movement.cache_insert import cache_insert_step
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.partition.region import Read, Region, Write
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
+from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import ANY
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import ANY, Step, TensorView
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import Known
-from sardonyx._src.ir.graph import Value
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,17 +10,12 @@ from itertools import pairwise
 import numpy as np
 
 from sardonyx._src.compile.kernels.selection.ngram_counts import NgramTrie, ngram_counts_step
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.partition.region import Read, Region, Write
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
+from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import DENSE
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import DENSE, Step
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 MAX_TOKENS = (1 << 24) - 1  # of a row, so that float32 counts are exact
 MAX_POOL = 1 << 20  # the most tokens of a pool for which a trie is built

@@ -5,18 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.compile.kernels.data_movement.fill import fill_step, tile_step
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.lower.operators.views import ViewConfig, view_region
-from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.partition.region import Alias, Read, Region, Write
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.partition import Alias, Read, Region, Scope, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import ANY
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import ANY, Step
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Expr, Known, known_equal
-from sardonyx._src.ir.tensors import Array
 
 
 @matches("Tile", 13)

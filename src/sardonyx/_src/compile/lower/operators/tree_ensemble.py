@@ -11,18 +11,14 @@ import numpy as np
 
 from sardonyx._src.compile.kernels.trees.ensemble import Ensemble, TreeTables, tables_of, tree_step
 from sardonyx._src.compile.kernels.trees.variant import ResultKind
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.partition.region import Read, Region, Shape, Write
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
+from sardonyx._src.compile.partition import Read, Region, Scope, Shape, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program import Step
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import dim_product
-from sardonyx._src.ir.graph import Value
 from sardonyx._src.ops.ml.class_labels import labels_of
 from sardonyx._src.ops.ml.forest import LEAF, Forest
 from sardonyx._src.ops.ml.post_transforms import POST_TRANSFORMS

@@ -5,17 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.data_movement.triangle import triangle_step
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.lower.operators.range import known_scalar
-from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.partition.region import Read, Region, Write
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.prepare.graph_info import MAX_ELEMENTS
+from sardonyx._src.compile.program import Step
 from sardonyx._src.compile.program.layout import ROWS
-from sardonyx._src.compile.program.step import Step
 from sardonyx._src.ir.dims import Known
 
 

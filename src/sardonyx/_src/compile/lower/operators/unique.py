@@ -13,17 +13,12 @@ from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.kernels.data_movement.gather import gather_step
 from sardonyx._src.compile.kernels.selection.distinct_rows import DistinctRows, distinct_rows_step
 from sardonyx._src.compile.kernels.selection.order_codes import order_codes_step
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
+from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
 from sardonyx._src.compile.partition.counted_value import CountedValue, bind_count, counted_value
-from sardonyx._src.compile.partition.region import Read, Region, Write
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import DENSE
+from sardonyx._src.compile.program import DENSE, TensorView
 from sardonyx._src.compile.program.program import Action
-from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import dim_product
 

@@ -16,18 +16,12 @@ from typing import SupportsIndex
 import numpy as np
 
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.lowering import Lowering
+from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.lower.operators.computed_slice import match_computed_slice
-from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.partition.region import Alias, Read, Region, Shape, Write
-from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.partition import Alias, Read, Region, Scope, Shape, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.prepare.graph_info import MAX_ELEMENTS
-from sardonyx._src.compile.program.layout import ANY
-from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program import ANY, Step, TensorView
 from sardonyx._src.compile.program.views import reshape_view, slice_axis
 from sardonyx._src.ir.dims import Expr, Known, dim_max, dim_min, dim_product, known_ge
 from sardonyx._src.ops.inference import Known as Elements

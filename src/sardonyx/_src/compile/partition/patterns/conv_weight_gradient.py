@@ -10,14 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
+from sardonyx._src.compile.partition import BoundNode, Read, Region, Scope, Write, fuses
 from sardonyx._src.compile.partition.float_convolutions import is_native_float
-from sardonyx._src.compile.partition.region import Read, Region, Write
-from sardonyx._src.compile.partition.registry import fuses
-from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.partition.window_geometry import as_pair
-from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import CHANNELS_LAST
-from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.compile.program import CHANNELS_LAST
+from sardonyx._src.ir import Node, Value
 
 MAX_TAPS = 1024  # window positions: the kernel has a row of sums for each in scratch
 

@@ -6,6 +6,7 @@ becomes [C, group * N, *size].  There is a Slice only if strides leave pixels at
 
 from __future__ import annotations
 
+from sardonyx._src.compile.partition import BoundNode, Read, Region, Scope, Write, fuses
 from sardonyx._src.compile.partition.float_convolutions import is_native_float
 from sardonyx._src.compile.partition.patterns.conv_weight_gradient import (
     MAX_TAPS,
@@ -14,12 +15,8 @@ from sardonyx._src.compile.partition.patterns.conv_weight_gradient import (
     forward_window,
     gradient_nodes,
 )
-from sardonyx._src.compile.partition.region import Read, Region, Write
-from sardonyx._src.compile.partition.registry import fuses
-from sardonyx._src.compile.partition.scope import Scope
-from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import CHANNELS_LAST
-from sardonyx._src.ir.graph import Node
+from sardonyx._src.compile.program import CHANNELS_LAST
+from sardonyx._src.ir import Node
 
 
 @fuses("Reshape", 25)

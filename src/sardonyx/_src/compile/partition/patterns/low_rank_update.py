@@ -12,15 +12,12 @@ from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen.expressions import Apply, Local
 from sardonyx._src.compile.kernels.epilogue import RESULT
+from sardonyx._src.compile.partition import BoundNode, FusedEpilogue, Read, Region, Scope, Write, fuses
 from sardonyx._src.compile.partition.epilogues import fuse_epilogue
-from sardonyx._src.compile.partition.region import FusedEpilogue, Read, Region, Write
-from sardonyx._src.compile.partition.registry import fuses
-from sardonyx._src.compile.partition.scope import Scope
-from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import ANY, DENSE, UnitStride
+from sardonyx._src.compile.program import ANY, DENSE
+from sardonyx._src.compile.program.layout import UnitStride
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Node, Value
 
 MAX_RANK = 64
 MIN_RATIO = 8  # the product has at least as many terms for each term of the update

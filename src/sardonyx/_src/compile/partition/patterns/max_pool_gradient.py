@@ -9,14 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
-from sardonyx._src.compile.partition.region import Read, Region, Shape, Write
-from sardonyx._src.compile.partition.registry import fuses
-from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.partition import BoundNode, Read, Region, Scope, Shape, Write, fuses
 from sardonyx._src.compile.partition.window_geometry import window_geometry
-from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import CHANNELS_LAST, DENSE
+from sardonyx._src.compile.program import CHANNELS_LAST, DENSE
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir import Node, Value
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen.expressions import Apply, Local, Number, Scalar
 from sardonyx._src.compile.kernels.reductions.row_program import MEAN, RowProgram, RowSum
+from sardonyx._src.compile.partition import BoundNode, Region, Scope, fuses
 from sardonyx._src.compile.partition.elementwise_operands import scalar_constant
-from sardonyx._src.compile.partition.region import Region
-from sardonyx._src.compile.partition.registry import fuses
 from sardonyx._src.compile.partition.row_programs import (
     RowMatch,
     RowProgramRegion,
@@ -24,11 +23,9 @@ from sardonyx._src.compile.partition.row_programs import (
     nodes_are_closed,
     row_sum,
 )
-from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.partition.scope_queries import ScopeQueries
-from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir import Node, Value
 from sardonyx._src.rewrite.engine.matcher import PatternMatch, PatternMatcher
 from sardonyx._src.rewrite.engine.pattern import Pattern, parse_pattern
 

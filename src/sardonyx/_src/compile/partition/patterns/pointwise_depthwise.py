@@ -15,14 +15,11 @@ from sardonyx._src.compile.kernels.conv.packed_weights import ConvWeights, ConvW
 from sardonyx._src.compile.kernels.depthwise.pointwise_depthwise import ring_size, window_rows
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.tuning.tuning import ConvTuning, PointwiseDepthwiseTuning
+from sardonyx._src.compile.partition import BoundNode, FusedEpilogue, Read, Region, Scope, Write, fuses
 from sardonyx._src.compile.partition.epilogues import fuse_epilogue, fuse_without_operands
 from sardonyx._src.compile.partition.float_convolutions import FloatConvolution, match_float_convolution
-from sardonyx._src.compile.partition.region import FusedEpilogue, Read, Region, Write
-from sardonyx._src.compile.partition.registry import fuses
-from sardonyx._src.compile.partition.scope import Scope
-from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import CHANNELS_LAST
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.compile.program import CHANNELS_LAST
+from sardonyx._src.ir import Array
 
 
 @dataclass(frozen=True, slots=True)

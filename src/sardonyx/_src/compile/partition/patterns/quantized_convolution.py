@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from sardonyx._src.compile.partition import BoundNode, Region, Scope, fuses
 from sardonyx._src.compile.partition.dequantized_operands import (
     fuse_scaled_epilogue,
     match_dequantized_operands,
@@ -16,10 +17,6 @@ from sardonyx._src.compile.partition.integer_convolutions import (
     match_integer_convolution,
 )
 from sardonyx._src.compile.partition.integer_products import fits_int32
-from sardonyx._src.compile.partition.region import Region
-from sardonyx._src.compile.partition.registry import fuses
-from sardonyx._src.compile.partition.scope import Scope
-from sardonyx._src.compile.prepare.bound_node import BoundNode
 
 
 @fuses("Conv", 22)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from sardonyx._src.compile.partition import BoundNode, Region, Scope, fuses
 from sardonyx._src.compile.partition.dequantized_operands import (
     fuse_scaled_epilogue,
     match_dequantized_operands,
@@ -18,12 +19,8 @@ from sardonyx._src.compile.partition.integer_products import (
     product_region,
     subtract_zeros,
 )
-from sardonyx._src.compile.partition.region import Region
-from sardonyx._src.compile.partition.registry import fuses
 from sardonyx._src.compile.partition.requantization import is_moderate_scale
-from sardonyx._src.compile.partition.scope import Scope
-from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 
 @fuses("Gemm", 13)

@@ -9,16 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen.element_types import HALF_TYPES
+from sardonyx._src.compile.partition import BoundNode, Read, Region, Scope, Shape, fuses
 from sardonyx._src.compile.partition.attention_operands import match_mask, read_mask, write_heads
-from sardonyx._src.compile.partition.region import Read, Region, Shape
-from sardonyx._src.compile.partition.registry import fuses
-from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.partition.scope_queries import ScopeQueries
-from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import ANY, DENSE, UnitStride
+from sardonyx._src.compile.program import ANY, DENSE
+from sardonyx._src.compile.program.layout import UnitStride
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Node, Value
 from sardonyx._src.ir.dims import Known
-from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.rewrite.support.attention import ATTENTION_OPERATORS, AttentionMatch, find_attention
 
 

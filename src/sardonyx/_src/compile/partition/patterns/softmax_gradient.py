@@ -10,8 +10,7 @@ from collections.abc import Iterator
 
 from sardonyx._src.compile.codegen.expressions import Apply, Local
 from sardonyx._src.compile.kernels.reductions.row_program import RowProgram, RowSum
-from sardonyx._src.compile.partition.region import Region
-from sardonyx._src.compile.partition.registry import fuses
+from sardonyx._src.compile.partition import BoundNode, Region, Scope, fuses
 from sardonyx._src.compile.partition.row_programs import (
     RowMatch,
     RowProgramRegion,
@@ -20,10 +19,8 @@ from sardonyx._src.compile.partition.row_programs import (
     native_region,
     nodes_are_closed,
 )
-from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.partition.scope_queries import ScopeQueries
-from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir import Node
 from sardonyx._src.rewrite.engine.matcher import find_matches
 from sardonyx._src.rewrite.engine.pattern import parse_pattern
 

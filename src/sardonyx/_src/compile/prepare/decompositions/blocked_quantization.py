@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from sardonyx._src.compile.prepare.decompositions.text import inline_text
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Node
 from sardonyx._src.ir.dims import Dim, known_equal
-from sardonyx._src.ir.graph import Node
 from sardonyx._src.rewrite.engine.edit import Edit
 
 WHOLE_BLOCKS = """(x, scale, zero) => (y) {{

@@ -10,8 +10,8 @@ from collections.abc import Callable
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Node, Value
 from sardonyx._src.ir.dims import Dim, Expr, known_equal, known_ge
-from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.rewrite.engine.edit import Edit
 
 CLASS_TYPES = (DataType.INT32, DataType.INT64)

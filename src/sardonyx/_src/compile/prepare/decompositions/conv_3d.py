@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sardonyx._src.compile.prepare.decompositions.text import inline_text
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir import Node, Value
 from sardonyx._src.ops.support.body_text import vector
 from sardonyx._src.rewrite.engine.edit import Edit
 

@@ -13,8 +13,7 @@ import numpy as np
 
 from sardonyx._src.compile.prepare.decompositions.text import inline_text
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.tensors import Array, Tensor
+from sardonyx._src.ir import Array, Node, Tensor, Value
 from sardonyx._src.rewrite.engine.edit import Edit
 
 BYTES = (DataType.UINT8, DataType.INT8)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from sardonyx._src.compile.prepare.decompositions.conv_3d import Window, as_ints, numbers
 from sardonyx._src.compile.prepare.decompositions.text import inline_text
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir import Node
 from sardonyx._src.ops.support.body_text import vector
 from sardonyx._src.rewrite.engine.edit import Edit
 

@@ -7,7 +7,7 @@ that follows then cancels the DequantizeLinear.
 from __future__ import annotations
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir import Node, Value
 from sardonyx._src.rewrite.engine.edit import Edit
 
 BYTES = (DataType.INT8, DataType.UINT8)

@@ -11,7 +11,7 @@ from sardonyx._src.compile.prepare.decompositions.fourier import (
     transform_rows,
 )
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir import Node, Value
 from sardonyx._src.rewrite.engine.edit import Edit
 
 FLOAT_TYPES = (DataType.FLOAT, DataType.DOUBLE, DataType.FLOAT16, DataType.BFLOAT16)

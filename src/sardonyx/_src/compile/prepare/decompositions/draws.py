@@ -14,8 +14,7 @@ import numpy as np
 from sardonyx._src.compile.prepare.decompositions.text import inline_text
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.interp.run_state import seeded_state
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.tensors import Array, Tensor
+from sardonyx._src.ir import Array, Node, Tensor, Value
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.support.evaluate import evaluate_node
 

@@ -16,9 +16,8 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Node, Shape, Value
 from sardonyx._src.ir.dims import Known
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.types import Shape
 from sardonyx._src.ops.math.einsum import Axes, number_axes, parse
 from sardonyx._src.rewrite.engine.edit import Edit
 

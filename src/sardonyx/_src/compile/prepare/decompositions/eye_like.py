@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sardonyx._src.compile.prepare.decompositions.text import inline_text
-from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir import Node
 from sardonyx._src.rewrite.engine.edit import Edit
 
 FARTHEST = 1 << 60  # the diagonal is clamped to this: it is outside of every matrix, and sums do not overflow

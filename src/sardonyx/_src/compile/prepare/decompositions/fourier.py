@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Node, Value
 from sardonyx._src.rewrite.engine.edit import Edit
 
 MAX_FACTOR = 32  # transforms up to this length are one product

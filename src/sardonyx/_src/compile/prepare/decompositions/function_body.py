@@ -7,7 +7,7 @@ import logging
 from sardonyx._src.compile.prepare.decompositions.body_conditions import refuses_alike
 from sardonyx._src.convert.expansion import expand
 from sardonyx._src.errors import ConversionError, EvaluationError, InferenceError
-from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir import Node
 from sardonyx._src.rewrite.engine.edit import Edit
 
 log = logging.getLogger(__name__)

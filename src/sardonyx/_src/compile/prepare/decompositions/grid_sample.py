@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from sardonyx._src.compile.prepare.decompositions.text import inline_text
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Node
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.graph import Node
 from sardonyx._src.rewrite.engine.edit import Edit
 
 DOUBLE, INT64, FLOAT = (dtype.value for dtype in (DataType.DOUBLE, DataType.INT64, DataType.FLOAT))

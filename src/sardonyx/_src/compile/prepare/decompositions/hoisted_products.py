@@ -11,9 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sardonyx._src.ir import Graph, Node, Tensor, Value
 from sardonyx._src.ir.dims import Dim, Expr, dim_product, known_equal
-from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.walk import captures
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.passes.unroll_scans import int_list, scan_inputs

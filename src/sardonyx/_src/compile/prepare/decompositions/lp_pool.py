@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir import Node
 from sardonyx._src.rewrite.engine.edit import Edit
 
 WINDOW = ("kernel_shape", "strides", "pads", "dilations", "auto_pad", "ceil_mode")

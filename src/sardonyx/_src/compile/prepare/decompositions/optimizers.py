@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from sardonyx._src.compile.prepare.decompositions.text import inline_text
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir import Node
 from sardonyx._src.ops.support.body_text import scalar, vector
 from sardonyx._src.rewrite.engine.edit import Edit
 

@@ -12,7 +12,7 @@ from sardonyx._src.compile.prepare.decompositions import conv_integer
 from sardonyx._src.compile.prepare.decompositions.qlinear_matmul import LIMITS, MAX_TERMS
 from sardonyx._src.compile.prepare.decompositions.text import inline_text
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir import Node
 from sardonyx._src.rewrite.engine.edit import Edit
 
 REQUANTIZE = """(x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, b) => (y) {{

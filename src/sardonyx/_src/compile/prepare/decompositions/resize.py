@@ -14,8 +14,7 @@ from sardonyx._src.compile.kernels.resize.resampled_axes import has_image_kernel
 from sardonyx._src.compile.kernels.resize.resize import axis_taps
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array, Node, Value
 from sardonyx._src.ops.image.resize.resample import ResampleMode
 from sardonyx._src.ops.image.resize.resampled_axis import COORDINATES, ResampledAxis
 from sardonyx._src.ops.image.resize.resize import check_modes, identity_axis, regions_of, resolve_axes

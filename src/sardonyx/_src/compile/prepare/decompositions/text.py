@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir import Node
 from sardonyx._src.ops.function_bodies import parse_body
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.schema import newest

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir import Value
 from sardonyx._src.ops.image.resize.resize import op
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 

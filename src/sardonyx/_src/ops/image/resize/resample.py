@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.image.resize.resampled_axis import (
     COORDINATES,
     Coordinates,

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 
 
 @dataclass(frozen=True, slots=True)

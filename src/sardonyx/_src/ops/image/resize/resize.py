@@ -18,9 +18,8 @@ from dataclasses import replace
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.image.resize.resample import ResampleMode, resample
 from sardonyx._src.ops.image.resize.resampled_axis import COORDINATES, NEAREST, ResampledAxis

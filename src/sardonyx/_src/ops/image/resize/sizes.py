@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Dim, Expr
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.image.resize.resampled_axis import ResampledAxis
 
 POLICIES = ("stretch", "not_larger", "not_smaller")

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from sardonyx._src.errors import CancelledError, LimitError, SardonyxError
 from sardonyx._src.interp.run_control import CancellationToken
-from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import RunResult
 from sardonyx._src.serve.batching.joining import join_feeds, split_results
 from sardonyx._src.serve.models.scheduler.request_queue import QueueEntry, RunningBatch

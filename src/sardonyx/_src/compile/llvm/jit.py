@@ -7,21 +7,19 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cache
 
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.linker import link
-from sardonyx._src.compile.linker.amx_permission import request_amx, without_amx
 from sardonyx._src.compile.linker.elf import ElfObject
 from sardonyx._src.compile.linker.features import saved_program_machine
 from sardonyx._src.compile.llvm import async_compile, compiler
 from sardonyx._src.compile.llvm.cache import ObjectCache
 from sardonyx._src.compile.llvm.executable_memory import CODE_OWNERS, ExecutableMemory
 from sardonyx._src.compile.llvm.host_target import (
-    load_cached_target,
+    known_host_info,
     missing_llvmlite,
-    store_target,
+    store_host_info,
     target_from_info,
 )
 
@@ -34,12 +32,15 @@ if hasattr(os, "register_at_fork"):  # else a child may wait forever for a lock 
 
 @cache
 def host_target() -> Target:
-    """The target of this machine, with AMX if this process may use it; raises MissingPackage without llvmlite."""
-    target = load_cached_target()
-    if target is None:
-        target = target_from_info(query_host_info())
-        store_target(target)
-    return target if request_amx() else replace(target, features=without_amx(target.features))
+    """The target of this machine: the class of its processor, or the one that `SARDONYX_TARGET` names.
+
+    Raises MissingPackage without llvmlite; InputError and UnsupportedProcessor for a wrong `SARDONYX_TARGET`.
+    """
+    info = known_host_info()
+    if info is None:
+        info = query_host_info()
+        store_host_info(info)
+    return target_from_info(info, os.environ.get("SARDONYX_TARGET", ""))
 
 
 def query_host_info() -> dict[str, str]:

@@ -19,10 +19,10 @@ from sardonyx._src.runtime.programs.arrays import ENTRIES, FIELDS
 def async_compilation() -> Iterator[None]:
     """Compile queued modules in worker processes for the duration of the block.
 
-    One worker starts at once if the host target is not cached yet: it reports the target while this process goes on.
+    One worker starts at once if only LLVM can describe the processor: it does so while this process goes on.
     """
     with async_compile.async_compilation(available_cpus()):
-        if host_target.load_cached_target() is None:
+        if host_target.known_host_info() is None:
             async_compile.start_worker()
         yield
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from sardonyx._src.compile.linker import features
 from sardonyx._src.compile.llvm.cache import default_folder, warn_not_private
-from sardonyx._src.compile.llvm.host_target import compiler_stamp, cpu_identity
+from sardonyx._src.compile.llvm.host_target import compiler_stamp, processor_identity
 from sardonyx._src.compile.program import EXACT, Precision
 from sardonyx._src.compile.program.assumptions import Assumptions
 from sardonyx._src.compile.program.defects import DEFECTS
@@ -46,7 +46,7 @@ from sardonyx._src.runtime.saved_programs import reading
 from sardonyx._src.runtime.saved_programs.reading import ProgramImage
 
 NAME_FORMAT = (
-    "5"  # version of entry names: after a change, older entries are never found, and trimming removes them
+    "6"  # version of entry names: after a change, older entries are never found, and trimming removes them
 )
 # Entries up to this size are read, in about 1 ms; larger ones are mapped, and each run begins with two system calls to verify
 # that the file is unchanged.
@@ -203,7 +203,7 @@ def environment_digest() -> str:
     Empty if the sources of Sardonyx are not files: nothing would distinguish two versions of them.
     """
     ours = package_stamps()
-    return digest_text(repr((sys.version, np.__version__, cpu_identity(), ours))) if ours else ""
+    return digest_text(repr((sys.version, np.__version__, processor_identity(), ours))) if ours else ""
 
 
 def digest_text(text: str) -> str:

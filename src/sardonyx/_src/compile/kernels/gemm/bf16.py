@@ -30,6 +30,7 @@ from sardonyx._src.compile.program.lazy_constants import LazyConstant
 from sardonyx._src.ir import Array
 
 BF16_PER_WORD = 2
+AMD = "AuthenticAMD"
 BF16_LANES = 16  # float32 lanes of a vector of the targets that have the instructions (AVX-512)
 WORDS: np.dtype[np.generic] = np.dtype("<i4")
 
@@ -45,7 +46,7 @@ def favors_bf16_products(target: Target) -> bool:
     On Intel's processors, where a system does not grant AMX to a process, only `vdpbf16ps` is left.  It adds twice the
     products of a float32 instruction, and yet networks need about twice the time of float32.
     """
-    return has_bf16_products(target) and (has_amx_bf16(target) or target.cpu.startswith("znver"))
+    return has_bf16_products(target) and (has_amx_bf16(target) or target.vendor == AMD)
 
 
 # --- tiles and words --------------------------------------------------------------------------

@@ -87,7 +87,7 @@ STAGES = {
     "encode": PIPELINE + "encode_program",
     "declarations": "sardonyx._src.runtime.declarations.declaration_analysis.analyze_declarations",
     "size function": "sardonyx._src.runtime.programs.relocations.SizeFunctionLoader.load",
-    "compile": "sardonyx._src.compile.llvm.jit.load_or_compile",
+    "compile": "sardonyx._src.compile.llvm.jit.object_code",
     "link": "sardonyx._src.compile.llvm.loaded_kernels.kernel_code",
     "bind": "sardonyx._src.runtime.runs.native_program.FallbackRunner",
     "relocate": "sardonyx._src.runtime.runs.native_program.find_relocations",

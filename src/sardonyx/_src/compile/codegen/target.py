@@ -16,6 +16,7 @@ class Target:
     registers: the number of vector registers, which limits the register tiles of kernels.
     compiler: the version of llvmlite.
     vendor: of the processor, as Linux names it, or "".  Choices between kernels may depend on it, code does not.
+    class_name: the name of the class, or "" for a target that is a processor itself.
     """
 
     triple: str
@@ -26,6 +27,7 @@ class Target:
     registers: int
     compiler: str
     vendor: str = ""
+    class_name: str = ""
 
     @property
     def key(self) -> str:

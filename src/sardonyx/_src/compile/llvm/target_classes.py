@@ -64,4 +64,5 @@ def target_of(target_class: TargetClass, triple: str, compiler: str, vendor: str
         registers=32 if target_class.lanes == 16 else 16,
         compiler=compiler,
         vendor=vendor,
+        class_name=target_class.name,
     )

@@ -14,9 +14,10 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.executor import fast_entry
 from sardonyx._src.compile.llvm.cache import default_cache
-from sardonyx._src.compile.llvm.jit import host_target, load
+from sardonyx._src.compile.llvm.jit import Module, host_target, load
 from sardonyx._src.runtime.limits.thread_pool import FunctionTable
 
 FrameSlots = NDArray[np.int64]
@@ -60,12 +61,15 @@ class FastEntry:
 ENTRIES: list[FastEntry] = []  # the only fast entry of this process, once it is needed
 
 
+def fast_entry_module(target: Target, fields: fast_entry.ArrayFields) -> Module:
+    """The module of `enter`.  fields: the positions of the fields of arrays, which NumPy determines."""
+    return Module(f"fast entry {fields}", lambda: fast_entry.fast_entry_module(target, fields))
+
+
 def get_fast_entry() -> FastEntry | None:
     """The native `enter`; None where arrays have another layout or threads run without Python's lock."""
     if not ENTRIES and is_layout_known():
-        ENTRIES.append(
-            FastEntry(load(fast_entry.fast_entry_module(host_target(), FIELDS), ["enter"], default_cache()))
-        )
+        ENTRIES.append(FastEntry(load(fast_entry_module(host_target(), FIELDS), ["enter"], default_cache())))
     return ENTRIES[0] if ENTRIES else None
 
 

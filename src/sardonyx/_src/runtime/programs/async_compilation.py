@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sardonyx._src.compile.codegen import Target
-from sardonyx._src.compile.executor import fast_entry, tape
 from sardonyx._src.compile.llvm import async_compile, host_target
 from sardonyx._src.compile.llvm.cache import default_cache
 from sardonyx._src.compile.llvm.jit import compile_module_async
 from sardonyx._src.runtime.limits import thread_pool
 from sardonyx._src.runtime.limits.cpus import available_cpus
-from sardonyx._src.runtime.programs.arrays import ENTRIES, FIELDS
+from sardonyx._src.runtime.programs.arrays import ENTRIES, FIELDS, fast_entry_module
 
 
 @contextmanager
@@ -30,6 +29,6 @@ def async_compilation() -> Iterator[None]:
 def compile_runner_async(target: Target) -> None:
     """Queues the tape runner and the fast entry, which every program needs, unless this process has loaded them."""
     if thread_pool.PROCESS.runner is None:
-        compile_module_async(tape.tape_module(target), default_cache())
+        compile_module_async(thread_pool.run_loop_module(target), default_cache())
     if not ENTRIES:
-        compile_module_async(fast_entry.fast_entry_module(target, FIELDS), default_cache())
+        compile_module_async(fast_entry_module(target, FIELDS), default_cache())

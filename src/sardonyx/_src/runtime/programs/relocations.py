@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sardonyx._src.compile.llvm.cache import default_cache
-from sardonyx._src.compile.llvm.jit import compile_module_async, load
+from sardonyx._src.compile.llvm.jit import Module, compile_module_async, load
 from sardonyx._src.compile.llvm.loaded_kernels import kernel_address
 from sardonyx._src.compile.program import Buffer, Kernel, size_functions
 from sardonyx._src.compile.program.encoding import STATUS_BASE, Encoding, RelocationBase
@@ -62,7 +62,7 @@ class SizeFunctionLoader:
             None if program.is_static else size_functions.size_function_module("sizes", program, encoding)
         )
         if self.text is not None:
-            compile_module_async(self.text, default_cache(), quick=True)
+            compile_module_async(Module.of_text(self.text, quick=True), default_cache())
 
     def load(self) -> SizeFunction:
         """The function; a constant one for a program without symbolic sizes."""
@@ -70,7 +70,7 @@ class SizeFunctionLoader:
             _, arena, scratch, faults = size_functions.evaluate_sizes(self.program, self.encoding, ())
             no_slots = np.empty(0, np.int64)
             return lambda lengths, stage=ALL_STAGES: (no_slots, arena, scratch, faults)
-        library = load(self.text, ["sizes"], default_cache(), quick=True)
+        library = load(Module.of_text(self.text, quick=True), ["sizes"], default_cache())
         return bind_size_function(library, len(size_functions.sized_values(self.encoding)))
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sardonyx._src.compile.codegen import Target
-from sardonyx._src.compile.executor import fast_entry, tape
+from sardonyx._src.compile.executor import fast_entry
 from sardonyx._src.compile.linker import link
 from sardonyx._src.compile.linker.features import required_features
 from sardonyx._src.compile.llvm import jit, loaded_kernels
 from sardonyx._src.compile.llvm.cache import default_cache
+from sardonyx._src.compile.llvm.jit import Module
 from sardonyx._src.compile.program import Kernel, size_functions
 from sardonyx._src.compile.program.executable import Executable
+from sardonyx._src.runtime.limits.thread_pool import run_loop_module
+from sardonyx._src.runtime.programs.arrays import fast_entry_module
 from sardonyx._src.runtime.saved_programs.container import Json, expect_list
 
 # Functions of the run loop: for the caller of a run, and for the workers of the thread pool.
@@ -28,29 +31,23 @@ class ProgramCode:
         self.target, self.fields = target, fields
         self.program, self.encoding = executable.program, executable.encoding
         self.kernels = self.program.kernels
-        self.runner = (tape.tape_module(target), fast_entry.fast_entry_module(target, fields))
-        self.sizes = (
-            None
-            if self.program.is_static
-            else size_functions.size_function_module("sizes", self.program, self.encoding)
-        )
-        if self.sizes is not None:
-            jit.compile_module_async(self.sizes, default_cache(), quick=True)
-        for text in self.runner:
-            jit.compile_module_async(text, default_cache())
+        self.others = [run_loop_module(target), fast_entry_module(target, fields)]
+        if not self.program.is_static:
+            text = size_functions.size_function_module("sizes", self.program, self.encoding)
+            self.others.append(Module.of_text(text, quick=True))
+        for module in self.others:
+            jit.compile_module_async(module, default_cache())
         for kernel in self.kernels:
             loaded_kernels.compile_kernel_async(kernel)
 
     def image(self) -> link.LinkedImage:
         """The linked code."""
         names = [*RUNNER, "enter", *map(loaded_kernels.symbol_name, self.kernels)]
+        names += [] if self.program.is_static else ["sizes"]
         objects = [
             *map(loaded_kernels.kernel_code, self.kernels),
-            *(jit.object_code(text, default_cache()) for text in self.runner),
+            *(jit.object_code(module, default_cache()) for module in self.others),
         ]
-        if self.sizes is not None:
-            names.append("sizes")
-            objects.append(jit.object_code(self.sizes, default_cache(), quick=True))
         return link.link_objects(objects, names)
 
     def link_and_describe(self, others: Json) -> tuple[dict[str, Json], bytes]:

@@ -3,7 +3,8 @@
 The standard decorator compiles about six functions for each class, which takes half a millisecond.  A process imports
 hundreds of such classes, creates objects of half of them and compares those of few.  Here a class with slots has
 placeholders.  The first use of one applies the standard decorator to a copy of the class, and takes over what it
-generates; only the initializer, which most classes need and nothing else, has a generator here.
+generates; only the initializer, which most classes need and nothing else, has a generator here, and the fields, which
+`replace` needs, are made without the methods.
 Classes without slots, or with annotations other than of fields, are left to the standard decorator.
 
 `field`, `replace` and the other functions of `dataclasses` work on these classes.
@@ -110,15 +111,28 @@ class Placeholder:
         return getattr(owner if instance is None else instance, self.name)
 
     def generate(self, target: type) -> None:
-        if self.name == "__init__" and is_simple(self.written, self.options):
+        is_alone = not any("__dataclass_fields__" in base.__dict__ for base in self.written.__mro__[1:])
+        if is_alone and self.name == "__init__" and is_simple(self.written, self.options):
             target.__init__ = initializer(self.written, bool(self.options.get("frozen")))  # type: ignore[misc]
-            return
+        elif is_alone and self.name == "__dataclass_fields__":  # which `replace` needs
+            fields_only = {
+                "init": False,
+                "repr": False,
+                "eq": False,
+                "kw_only": self.options.get("kw_only", False),
+            }
+            setattr(target, self.name, self.apply_standard(fields_only).__dict__[self.name])
+        else:
+            generated = self.apply_standard(self.options)
+            for name, value in [*target.__dict__.items()]:
+                if isinstance(value, Placeholder):
+                    setattr(target, name, generated.__dict__[name])
+
+    def apply_standard(self, options: dict[str, Any]) -> type:
         copy = new_class(self.written, body_of(self.written))
         copy.__doc__ = self.written.__doc__ or ""  # the decorator would make one of the signature
-        generated: type = dataclasses.dataclass(**self.options)(copy)
-        for name, value in [*target.__dict__.items()]:
-            if isinstance(value, Placeholder):
-                setattr(target, name, generated.__dict__[name])
+        generated: type = dataclasses.dataclass(**options)(copy)
+        return generated
 
 
 class Given:
@@ -132,11 +146,10 @@ GIVEN = Given()
 
 
 def is_simple(written: type, options: dict[str, Any]) -> bool:
-    """Whether `initializer` makes the initializer: no field is inherited, and each is a positional parameter."""
+    """Whether each field is a positional parameter of the initializer."""
     fields = [value for value in written.__dict__.values() if isinstance(value, Field)]
     return (
-        not any("__dataclass_fields__" in base.__dict__ for base in written.__mro__[1:])
-        and not options.get("kw_only")
+        not options.get("kw_only")
         and options.get("init", True)
         and all(field.init and field.kw_only is MISSING for field in fields)
     )

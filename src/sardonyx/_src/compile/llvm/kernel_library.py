@@ -1,7 +1,8 @@
 """Libraries of compiled kernels: a file for each class of processors, which a wheel contains.
 
 A library is a header, a table of entries in the order of their names, and the compressed object code of each entry.  The
-name of an entry is a hash of the module's.  A library is valid for the sources of the compiler whose digest it has.
+name of an entry is a hash of the module's.  A library is valid for the sources of the compiler whose digest it has; one
+that was installed was made of the sources beside it, which are not read again.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from sardonyx._src.compile.llvm.sources import sources_digest
+from sardonyx._src.compile.llvm.sources import installation_record, sources_digest
 from sardonyx._src.dataclass import dataclass
 
 FOLDER = Path(__file__).with_name("libraries")
@@ -70,7 +71,7 @@ def class_library(name: str) -> KernelLibrary | None:
     except (OSError, ValueError):  # ValueError: an empty file
         return None
     magic, digest, count = HEADER.unpack_from(data) if len(data) >= HEADER.size else (b"", b"", 0)
-    if magic != MAGIC or digest != sources_digest().encode():
+    if magic != MAGIC or not (installation_record() or digest == sources_digest().encode()):
         log.info("%s is of other sources, and is not used", path)
         return None
     return KernelLibrary(path, data, count)

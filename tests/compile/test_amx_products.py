@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from compile import guarded
+from compile.amx_features import without_amx
 from compile.test_integer_matmul import compile_for, draw, pad_to_int8x4
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.conv.integer_convolution import (
@@ -23,7 +24,6 @@ from sardonyx._src.compile.kernels.gemm.packed_int8 import pack_int8_constant, p
 from sardonyx._src.compile.kernels.gemm.packing import make_constant
 from sardonyx._src.compile.kernels.gemm.register_tile import choose_int8_tile
 from sardonyx._src.compile.linker import features
-from sardonyx._src.compile.linker.amx_permission import without_amx
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.ir import Array
 

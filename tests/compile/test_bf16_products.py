@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from compile import guarded
+from compile.amx_features import without_amx
 from compile.test_integer_matmul import compile_for
 from sardonyx._src.compile.codegen.expressions import Apply, Local
 from sardonyx._src.compile.kernels.conv.bf16_convolution import bf16_convolution_step, pack_bf16_weights
@@ -23,7 +24,6 @@ from sardonyx._src.compile.kernels.gemm.bf16_matmul import (
     view_as_words,
 )
 from sardonyx._src.compile.kernels.gemm.packing import make_constant, pack_bias
-from sardonyx._src.compile.linker.amx_permission import without_amx
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.ir import Array
 

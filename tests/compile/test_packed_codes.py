@@ -19,7 +19,7 @@ from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.compile.prepare.packed_weights import PackedColumns
 from sardonyx._src.ir import Array, Model, Tensor
-from sardonyx._src.ir.build import GraphBuilder
+from sardonyx._src.ir.build import GraphBuilder, attribute
 
 RNG = np.random.default_rng(31)
 K, COLUMNS = 512, 200
@@ -55,7 +55,7 @@ def test_packed_and_unpacked_codes_have_the_same_panels(bits: int, size: int, in
         panels = [np.full((K // size, result.format.block_bytes), 7, np.uint8) for _ in range(2)]
         for panel, matrix in zip(panels, (packed, unpacked), strict=True):
             fill_panel(panel, matrix, result.format, slice(first, first + width))
-        np.testing.assert_array_equal(*panels)
+        np.testing.assert_array_equal(panels[0], panels[1])
 
 
 def product(bits: int, size: int, *, zeros: bool, bias: bool, level: int = 0) -> tuple[Model, Array]:
@@ -71,8 +71,10 @@ def product(bits: int, size: int, *, zeros: bool, bias: bool, level: int = 0) ->
         None,
         b.constant("c", draw(COLUMNS)) if bias else None,
     ]
-    attributes = {"K": K, "N": COLUMNS, "bits": bits, "block_size": size, "accuracy_level": level}
-    y = b.op("MatMulNBits", *inputs, *extra, domain="com.microsoft", **attributes)
+    sizes = {"K": K, "N": COLUMNS, "bits": bits, "block_size": size}
+    node = b.node("MatMulNBits", [*inputs, *extra], domain="com.microsoft", accuracy_level=level)
+    node.attributes |= {name: attribute(name, value) for name, value in sizes.items()}
+    y = node.outputs[0]
     middle = unpack_rows(points, bits)[:, :blocks] if zeros else np.full((COLUMNS, blocks), 1 << (bits - 1))
     codes = unpack_rows(rows.reshape(COLUMNS, -1), bits).astype(np.float64).reshape(COLUMNS, blocks, size)
     weights = ((codes - middle[:, :, None]) * scales[:, :, None]).reshape(COLUMNS, K).T

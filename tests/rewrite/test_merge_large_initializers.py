@@ -30,11 +30,11 @@ def model_of(tensors: list[Tensor]) -> Model:
     """A model whose outputs are the tensors, cast to float32."""
     b = GraphBuilder(opset=23)
     x = b.input("x", DataType.FLOAT, list(SHAPE))
-    outputs = {}
+    outputs: list[Value] = []
     for i, tensor in enumerate(tensors):
         value = b.graph.add_initializer(Value(f"w{i}", TensorType(tensor.dtype, tensor.shape), tensor))
-        outputs[f"y{i}"] = b.Add(x, b.Cast(value, to=int(DataType.FLOAT)))
-    return b.model(**outputs)
+        outputs.append(b.Add(x, b.Cast(value, to=int(DataType.FLOAT))))
+    return b.model(y=b.Concat(*outputs, axis=0))
 
 
 def names_left(model: Model) -> list[str]:

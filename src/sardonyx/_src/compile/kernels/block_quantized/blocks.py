@@ -191,13 +191,15 @@ def packed_words(matrix: BlockQuantizedMatrix, format_: BlockFormat, columns: sl
 def shuffle_nibbles(words: Array) -> Array:
     """Words of which the nibbles 0 to 7 come from the nibbles 0, 4, 1, 5, 2, 6, 3 and 7."""
 
-    def spread(
-        half: Array,
-    ) -> Array:  # the four nibbles of a number below 1 << 16 to the low nibbles of four bytes
-        half = (half | half << 8) & 0x00FF00FF
-        return (half | half << 4) & 0x0F0F0F0F
+    result: Array = spread_nibbles(words & 0xFFFF) | spread_nibbles(words >> 16) << 4
+    return result
 
-    return spread(words & 0xFFFF) | spread(words >> 16) << 4
+
+def spread_nibbles(halves: Array) -> Array:
+    """The four nibbles of numbers below 1 << 16, in the low halves of four bytes."""
+    pairs = (halves | halves << 8) & 0x00FF00FF
+    spread: Array = (pairs | pairs << 4) & 0x0F0F0F0F
+    return spread
 
 
 def words_of_codes(matrix: BlockQuantizedMatrix, format_: BlockFormat, columns: slice, blocks: int) -> Array:

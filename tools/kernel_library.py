@@ -48,7 +48,7 @@ def kernels_of(target: Target, corpus: Corpus) -> Iterator[Kernel]:
 
 
 def modules_of(target: Target, corpus: Corpus, least: int) -> dict[str, Module]:
-    """The modules of a library by their names: kernels of at least so many models, and what every program needs."""
+    """The modules of a library by their names: kernels that `least` models have, and what every program needs."""
     kernels: dict[str, Kernel] = {PACKING_KERNEL.key: PACKING_KERNEL}
     uses: Counter[str] = Counter({PACKING_KERNEL.key: least})
     for kernel in kernels_of(target, corpus):

@@ -64,10 +64,10 @@ def test_a_damaged_kernel_is_compiled(folder: Path) -> None:
     path.write_bytes(content)
     library = class_library("c")
     assert library is not None
-    found = {name: library.get(name) for name in CODES}
-    damaged = [name for name, code in found.items() if code is None]
+    codes = {name: library.get(name) for name in CODES}
+    damaged = [name for name, code in codes.items() if code is None]
     assert damaged
-    assert {name: code for name, code in found.items() if code is not None}.items() <= CODES.items()
+    assert {name: code for name, code in codes.items() if code is not None}.items() <= CODES.items()
 
 
 def test_a_session_compiles_nothing_that_the_library_has(

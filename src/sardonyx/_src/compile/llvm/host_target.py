@@ -53,8 +53,8 @@ def linux_features() -> set[str]:
 
 
 def vendor() -> str:
-    found = re.search(r"^vendor_id\s*:\s*(\S+)", CPUINFO.read_text("utf-8", "replace"), re.MULTILINE)
-    return found[1] if found else ""
+    match = re.search(r"^vendor_id\s*:\s*(\S+)", CPUINFO.read_text("utf-8", "replace"), re.MULTILINE)
+    return match[1] if match else ""
 
 
 def cached_host_info() -> dict[str, str] | None:

@@ -39,14 +39,14 @@ class KernelLibrary:
 
     def get(self, name: str) -> bytes | None:
         """The object code of a module; None if the library does not have it, or only damaged."""
-        wanted = hash_name(name)
+        key = hash_name(name)
         low, high = 0, self.count
         while low < high:
             middle = (low + high) // 2
-            found, offset, size = ENTRY.unpack_from(self.data, HEADER.size + middle * ENTRY.size)
-            if found == wanted:
+            entry, offset, size = ENTRY.unpack_from(self.data, HEADER.size + middle * ENTRY.size)
+            if entry == key:
                 return self.decompress(offset, size)
-            low, high = (middle + 1, high) if found < wanted else (low, middle)
+            low, high = (middle + 1, high) if entry < key else (low, middle)
         return None
 
     def decompress(self, offset: int, size: int) -> bytes | None:

@@ -43,7 +43,7 @@ class PackedColumns:
 
 
 @dataclass(frozen=True, slots=True)
-class PackedProduct:
+class ConstantNBits:
     """A MatMulNBits of constant weights, as its body reads it.
 
     rows: the packed weights [N, K * bits / 8] uint8.  scales, zeros: [N, blocks]; zeros as codes, uint8.
@@ -68,7 +68,7 @@ def view_packed_weights(model: Model) -> None:
                 replace(product, graph, names)
 
 
-def packed_product(node: Node, opset: int) -> PackedProduct | None:
+def packed_product(node: Node, opset: int) -> ConstantNBits | None:
     """The product of a node whose blocks divide its rows, without a group for each column; None for any other node."""
     if (node.domain, node.op_type) != (DOMAIN, "MatMulNBits") or number(node, "weight_prepacked", 0):
         return None
@@ -88,12 +88,12 @@ def packed_product(node: Node, opset: int) -> PackedProduct | None:
         codes = unpack_rows(zeros.reshape(columns, width), bits)[:, :blocks]
     else:
         codes = np.full((columns, blocks), 1 << (bits - 1), np.uint8)
-    return PackedProduct(
+    return ConstantNBits(
         node, bits, size, weights.reshape(columns, -1), scales.reshape(columns, blocks), codes
     )
 
 
-def replace(product: PackedProduct, graph: Graph, names: FreshNames) -> None:
+def replace(product: ConstantNBits, graph: Graph, names: FreshNames) -> None:
     node, dtype = product.node, CODE_TYPES[product.bits]
     k, columns = product.block_size * product.scales.shape[1], len(product.rows)
     codes = Tensor(dtype, (k, columns), PackedColumns(product.rows))

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from sardonyx._src.arguments import require_type, texts_of
 from sardonyx._src.compat.notices import note_once
+from sardonyx._src.compat.onnxruntime.custom_operators import operators_of_libraries
 from sardonyx._src.compat.onnxruntime.enums import ExecutionMode, GraphOptimizationLevel
 from sardonyx._src.compat.onnxruntime.exceptions import Fail, InvalidArgument, loading_errors, running_errors
 from sardonyx._src.compat.onnxruntime.io_binding import IOBinding
@@ -94,8 +95,10 @@ class InferenceSession:
             source, name = bytes(source), "the bytes"
         with loading_errors(name):
             threads = self._options.intra_op_num_threads
+            changed = apply_options(source, self._options)
             self.session = Session(
-                apply_options(source, self._options),
+                changed,
+                operators=operators_of_libraries(changed, self._options.custom_libraries),
                 threads=threads if threads > 0 else None,
                 seed=default_seed(),
                 precision=chosen_precision(self._options),

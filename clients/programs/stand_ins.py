@@ -110,13 +110,13 @@ def save_speech_synthesis(symbols: int) -> str:
 def save_mean_opinion_scores() -> str:
     """The folder of DNSMOS: sounds [N, 144160] to three scores, and their spectrograms [N, 900, 120] to one."""
     for folder in ("DNSMOS", "pDNSMOS"):
-        b = sx.Builder(opset=17)
+        b = sx.Builder(opset=18)
         sound = b.input("input_1", "float32", ["N", 144_160])
         y = b.Relu(b.Conv(b.Unsqueeze(sound, [1]), weights(20, 16, 1, 320), strides=[160]))
-        y = b.ReduceMean(y, axes=[2], keepdims=0) @ weights(21, 16, 3)
+        y = b.ReduceMean(y, [2], keepdims=0) @ weights(21, 16, 3)
         save(b.model(scores=b.Sigmoid(y) * 4.0 + 1.0), f"{folder}/sig_bak_ovr.onnx")
-    b = sx.Builder(opset=17)
+    b = sx.Builder(opset=18)
     x = b.input("input_1", "float32", ["N", 900, 120])
-    y = b.ReduceMean(b.Relu(x @ weights(22, 120, 16)), axes=[1], keepdims=0) @ weights(23, 16, 1)
+    y = b.ReduceMean(b.Relu(x @ weights(22, 120, 16)), [1], keepdims=0) @ weights(23, 16, 1)
     save(b.model(score=b.Sigmoid(y) * 4.0 + 1.0), "DNSMOS/model_v8.onnx")
     return str(FOLDER)

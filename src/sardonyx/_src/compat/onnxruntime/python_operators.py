@@ -78,7 +78,7 @@ def type_rule(
         overload = by_types.get(types)
         if overload is None:
             return None
-        return [TensorType(DataType(number), None) for number in overload._nativedef.output_types]
+        return [TensorType(DataType.from_number(number), None) for number in overload._nativedef.output_types]
 
     return infer
 
@@ -117,7 +117,9 @@ def parameters(
     result = []
     for position, choices in enumerate(zip(*types, strict=True)):
         variable = f"T{prefix}{position}"
-        constraints[variable] = tuple(f"tensor({DataType(t).text})" for t in dict.fromkeys(choices))
+        constraints[variable] = tuple(
+            f"tensor({DataType.from_number(t).text})" for t in dict.fromkeys(choices)
+        )
         result.append(Parameter(f"{prefix}{position}", variable))
     return tuple(result)
 
@@ -137,7 +139,9 @@ def converted_results(name: str, results: object, types: Sequence[int]) -> tuple
     arrays = results if isinstance(results, tuple) else (results,)
     if len(arrays) < len(types):
         raise ValueError(f"{name} must return {len(types)} results; got {len(arrays)}")
-    return tuple(converted(name, np.asarray(r), DataType(t)) for r, t in zip(arrays, types, strict=False))
+    return tuple(
+        converted(name, np.asarray(r), DataType.from_number(t)) for r, t in zip(arrays, types, strict=False)
+    )
 
 
 def converted(name: str, result: Array, dtype: DataType) -> Array:

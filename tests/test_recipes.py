@@ -83,7 +83,7 @@ def apply(place: str, content: str, folder: Path) -> None:
 
 
 def test_the_page_has_a_recipe_for_each_kind_of_addition() -> None:
-    kinds = "operator elementwise lowering fusion rule fix pass verb".split()
+    kinds = "operator elementwise gradient lowering fusion rule fix pass verb".split()
     assert len(RECIPES) == len(kinds)
     for kind, recipe in zip(kinds, RECIPES, strict=True):
         assert kind in recipe.title

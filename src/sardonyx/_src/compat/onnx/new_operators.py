@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from sardonyx._src.build.own_operators import TENSORS, claim
+from sardonyx._src.build.function_signatures import TENSORS
+from sardonyx._src.build.own_operators import claim
 from sardonyx._src.compat.kernel_signatures import declare_attributes
 from sardonyx._src.errors import InputError
 from sardonyx._src.ir import Model

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sardonyx._src.ops.microsoft.beam_hypotheses import greatest
+from sardonyx_generation.beam_hypotheses import greatest
 
 
 @pytest.mark.parametrize("count", [1, 3, 8, 40, 50])

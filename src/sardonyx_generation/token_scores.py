@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir import Array
+from sardonyx.errors import EvaluationError
+from sardonyx_generation.arrays import Array
 
 LOWEST = float(np.finfo(np.float32).min)  # the score of a token that must not come next
 LATEST_FIRST_TIMESTAMP = (

@@ -10,44 +10,42 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from sardonyx._src.dtypes import DataType
-from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir import Array, Graph, TensorType
-from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ops.api import GraphCall, Operator, RunContext, check_result_bytes
-from sardonyx._src.ops.control.bodies import bind_body
-from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.microsoft.decoder_calls import MAX_LENGTH, Call, GptDecoder
-from sardonyx._src.ops.microsoft.text import DOMAIN
-from sardonyx._src.ops.microsoft.token_scores import ScoreRules, number
+from sardonyx import DataType
+from sardonyx.errors import EvaluationError
+from sardonyx.ir import Graph, TensorType
+from sardonyx.plugins import Dim, Inference, RunContext, bind_body, check_result_bytes, operator
+from sardonyx_generation.arrays import Array
+from sardonyx_generation.decoder_calls import MAX_LENGTH, Call, GptDecoder
+from sardonyx_generation.token_scores import ScoreRules, number
 
-greedy_search = Operator("GreedySearch", DOMAIN, about="sequences continued by the likeliest token")
-sampling = Operator("Sampling", DOMAIN, tolerance="random", about="sequences continued by tokens drawn")
+DOMAIN = "com.microsoft"
 GPT = 0  # value of model_type
 Choose = Callable[[Array], Array]  # from scores, [batch, vocabulary], to tokens, [batch]
 
 
-def sequence_dims(inference: Inference) -> tuple[Dim, Dim]:
-    """The batch and the maximum length of the sequences."""
-    shape, length = inference.shape(0), inference.constant(1)
-    batch = shape[0] if shape else inference.new_dim()
-    return batch, int(length.item()) if length is not None and length.size == 1 else inference.new_dim()
+def batch_dim(inference: Inference) -> Dim:
+    """The number of prompts."""
+    shape = inference.shape(0)
+    return shape[0] if shape else inference.new_dim()
 
 
-@greedy_search.infer(1)
-def greedy_infer(inference: Inference) -> Result:
-    return TensorType(DataType.INT32, sequence_dims(inference))
+def number_dim(inference: Inference, index: int) -> Dim:
+    """The element of an input as a dim; a new dim if it is not known."""
+    value = inference.constant(index)
+    return int(value.item()) if value is not None and value.size == 1 else inference.new_dim()
 
 
-@sampling.infer(1)
-def sampling_infer(inference: Inference) -> Result:
-    batch, length = sequence_dims(inference)
-    logits = TensorType(DataType.FLOAT, (batch, inference.new_dim()))
-    return [TensorType(DataType.INT32, (batch, length)), logits][: inference.outputs]
+def infer_sequences(inference: Inference) -> list[TensorType]:
+    """[batch, max_length], and the logits of the last step: [batch, vocabulary]."""
+    batch = batch_dim(inference)
+    sequences = TensorType(DataType.INT32, (batch, number_dim(inference, 1)))
+    if inference.outputs < 2:
+        return [sequences]
+    return [sequences, TensorType(DataType.FLOAT, (batch, inference.new_dim()))]
 
 
-@greedy_search.eval(1, ignores=("encoder", "decoder_start_token_id"))
-def greedy_kernel(
+@operator(DOMAIN, name="GreedySearch", infer=infer_sequences)
+def greedy_search(
     input_ids: Array,
     max_length: Array,
     min_length: Array | None = None,
@@ -58,6 +56,8 @@ def greedy_kernel(
     *,
     decoder: Graph,
     init_decoder: Graph | None = None,
+    encoder: Graph | None = None,
+    decoder_start_token_id: int,
     eos_token_id: int,
     pad_token_id: int,
     no_repeat_ngram_size: int,
@@ -65,7 +65,11 @@ def greedy_kernel(
     vocab_size: int,
     context: RunContext,
 ) -> Array:
-    """input_ids: [batch, length]; result: [batch, max_length] int32, padded after the end token."""
+    """sequences continued by the likeliest token
+
+    input_ids: [batch, length]; result: [batch, max_length] int32, padded after the end token.  Only decoders of encoders
+    have a use for `encoder` and `decoder_start_token_id`.
+    """
     rules = ScoreRules.of(
         eos_token_id,
         min_length,
@@ -81,8 +85,8 @@ def greedy_kernel(
     return generate(gpt, rules, length, pad_token_id, vocab_size, context, lambda x: x.argmax(axis=1))
 
 
-@sampling.eval(1, ignores=("encoder", "decoder_start_token_id"))
-def sampling_kernel(
+@operator(DOMAIN, name="Sampling", infer=infer_sequences, tolerance="random")
+def sampling(
     input_ids: Array,
     max_length: Array,
     min_length: Array | None = None,
@@ -95,6 +99,8 @@ def sampling_kernel(
     *,
     decoder: Graph,
     init_decoder: Graph | None = None,
+    encoder: Graph | None = None,
+    decoder_start_token_id: int,
     eos_token_id: int,
     pad_token_id: int,
     no_repeat_ngram_size: int,
@@ -108,7 +114,9 @@ def sampling_kernel(
     custom: int,
     context: RunContext,
 ) -> tuple[Array, Array]:
-    """The sequences, [batch, max_length] int32, and the scores from which the last tokens were drawn, [batch, vocabulary].
+    """sequences continued by tokens drawn
+
+    Returns the sequences, [batch, max_length] int32, and the scores from which the last tokens were drawn, [batch, vocabulary].
 
     input_ids: [batch, length].  Tokens are drawn from the likeliest ones, whose probabilities amount to `top_p`; the scores
     of the others are `filter_value`.
@@ -228,7 +236,7 @@ def require_gpt(model_type: int) -> None:
 
 def subgraph_call(context: RunContext) -> Call:
     """A function that runs subgraphs whose results are tensors; each subgraph is bound to the run once."""
-    bound: dict[Graph, GraphCall] = {}
+    bound: dict[Graph, Callable[[Sequence[Array]], Sequence[object]]] = {}
 
     def call(graph: Graph, inputs: Sequence[Array]) -> list[Array]:
         if graph not in bound:

@@ -10,37 +10,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sardonyx._src.dtypes import DataType
-from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir import Array, Graph, TensorType
-from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
-from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.microsoft.beam_hypotheses import Beams
-from sardonyx._src.ops.microsoft.decoder_calls import EncoderDecoder, GptDecoder, TokenDecoder
-from sardonyx._src.ops.microsoft.greedy_search import require_length, subgraph_call
-from sardonyx._src.ops.microsoft.text import DOMAIN
-from sardonyx._src.ops.microsoft.token_scores import ScoreRules, TimestampTokens, number
+from sardonyx import DataType
+from sardonyx.errors import EvaluationError
+from sardonyx.ir import Graph, TensorType
+from sardonyx.plugins import Inference, RunContext, check_result_bytes, operator
+from sardonyx_generation.arrays import Array
+from sardonyx_generation.beam_hypotheses import Beams
+from sardonyx_generation.decoder_calls import EncoderDecoder, GptDecoder, TokenDecoder
+from sardonyx_generation.greedy_search import DOMAIN, batch_dim, number_dim, require_length, subgraph_call
+from sardonyx_generation.token_scores import ScoreRules, TimestampTokens, number
 
-beam_search = Operator("BeamSearch", DOMAIN, tolerance="rounding", about="the best sequences of a decoder")
-whisper = Operator("WhisperBeamSearch", DOMAIN, tolerance="rounding", about="the best transcripts of Whisper")
 GPT, ENCODER_DECODER = range(2)  # values of model_type
 WITH_TIMESTAMPS = 1  # value of logits_processor
 MAX_BEAMS = 128
 
 
-def number_dim(inference: Inference, index: int) -> Dim:
-    """The element of an input as a dim; a new dim if it is not known."""
-    value = inference.constant(index)
-    return int(value.item()) if value is not None and value.size == 1 else inference.new_dim()
-
-
-@beam_search.infer(1)
-@whisper.infer(1)
-def infer(inference: Inference) -> Result:
-    shape, dtype = inference.shape(0), DataType.FLOAT
-    batch = shape[0] if shape else inference.new_dim()
-    returned = number_dim(inference, 4)
+def infer_beams(inference: Inference) -> list[TensorType]:
+    dtype, batch, returned = DataType.FLOAT, batch_dim(inference), number_dim(inference, 4)
     any_dim = inference.new_dim
     results = [
         TensorType(DataType.INT32, (batch, returned, number_dim(inference, 1))),
@@ -49,7 +35,7 @@ def infer(inference: Inference) -> Result:
         TensorType(dtype),
         TensorType(dtype, (batch,)),
     ]
-    return list(results[: inference.outputs])
+    return results[: inference.outputs]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +80,8 @@ class Search:
         return cls(length, beams, returned, penalty, early_stopping == 1, pad_token, max(vocabulary, 0))
 
 
-@beam_search.eval(1)
-def beam_kernel(
+@operator(DOMAIN, name="BeamSearch", infer=infer_beams, tolerance="rounding")
+def beam_search(
     input_ids: Array,
     max_length: Array,
     min_length: Array | None,
@@ -121,7 +107,9 @@ def beam_kernel(
     vocab_size: int,
     context: RunContext,
 ) -> tuple[Array, ...]:
-    """The sequences, their scores, and the sums of all steps.
+    """the best sequences of a decoder
+
+    Returns the sequences, their scores, and the sums of all steps.
 
     input_ids: [batch, length]; sequences: [batch, returned, max_length] int32, padded after the end token; scores: [batch,
     returned]; sums: [steps, batch, beams, vocabulary], of each beam with each next token.
@@ -151,8 +139,8 @@ def beam_kernel(
     return search_beams(pair, rules, search, context)
 
 
-@whisper.eval(1, ignores=("init_decoder", "model_type"))
-def whisper_kernel(
+@operator(DOMAIN, name="WhisperBeamSearch", infer=infer_beams, tolerance="rounding")
+def whisper_beam_search(
     input_ids: Array,
     max_length: Array,
     min_length: Array | None,
@@ -170,7 +158,9 @@ def whisper_kernel(
     temperature: Array | None = None,
     *,
     decoder: Graph,
+    init_decoder: Graph | None = None,
     encoder: Graph | None = None,
+    model_type: int,
     eos_token_id: int,
     pad_token_id: int,
     decoder_start_token_id: int,
@@ -186,7 +176,11 @@ def whisper_kernel(
     translate_token_id: int = -1,
     context: RunContext,
 ) -> tuple[Array, ...]:
-    """input_ids: [batch, features, frames]; decoder_input_ids: [batch, length].  The results are those of BeamSearch."""
+    """the best transcripts of Whisper
+
+    input_ids: [batch, features, frames]; decoder_input_ids: [batch, length].  The results are those of BeamSearch;
+    `init_decoder` and `model_type` change nothing.
+    """
     if decoder_output_cross_qk or any(context.requested_outputs[3:]):
         raise EvaluationError(
             "WhisperBeamSearch computes neither cross_qk nor non_speech_probs; leave them out"

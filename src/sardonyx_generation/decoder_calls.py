@@ -13,9 +13,10 @@ from typing import Protocol
 
 import numpy as np
 
-from sardonyx._src.dtypes import DataType
-from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir import Array, Graph, TensorType, Value
+from sardonyx import DataType
+from sardonyx.errors import EvaluationError
+from sardonyx.ir import Graph, TensorType, Value
+from sardonyx_generation.arrays import Array
 
 Call = Callable[[Graph, Sequence[Array]], list[Array]]  # runs a subgraph
 MAX_LENGTH = 4096  # the limit of max_length, as in onnxruntime

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sardonyx._src.ir import Array
+from sardonyx_generation.arrays import Array
 
 UNSTARTED = (
     -1e9

@@ -17,7 +17,7 @@ from page_code import blocks, run_page
 from sardonyx._src.cli.main import main, verb_names
 from test_zoo import import_benchmark
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "README.md").read_text()
 COMMAND_LINE = (ROOT / "docs/command_line.md").read_text()
 GENERATED = ROOT / "docs/generated"

@@ -11,7 +11,7 @@ import pytest
 import wrap_prose
 from test_architecture import COMPILER_ORDER, ORDER
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SRC = ROOT / "src/sardonyx/_src"
 DOCUMENTS = [
     *sorted(ROOT.glob("*.md")),
@@ -125,3 +125,10 @@ def test_wrapping_changes_no_word_and_no_code() -> None:
 def test_generated_pages_that_are_named_exist(document: Path) -> None:
     pages = re.findall(r"docs/generated/[\w/.]+\w", document.read_text())
     assert [page for page in pages if not (ROOT / page).exists()] == []
+
+
+def test_the_index_of_the_helpers_of_the_compilers_tests_lists_each() -> None:
+    folder = ROOT / "tests/compile"
+    helpers = {path.name for path in folder.glob("*.py") if not path.name.startswith("test_")}
+    named = CODE.findall((folder / "README.md").read_text())
+    assert sorted(name for name in named if name.endswith(".py")) == sorted(helpers)

@@ -12,7 +12,7 @@ import sardonyx as sx
 from models import parse_model
 from sardonyx._src.cli.main import main
 
-PAGE = (Path(__file__).resolve().parent.parent / "docs/tools.md").read_text()
+PAGE = (Path(__file__).resolve().parents[2] / "docs/tools.md").read_text()
 ROWS = re.findall(r"^\| `(sx\..*?)` \| `(sardonyx .*?)` \|$", PAGE, re.M)
 TEXT = "g (float[N,2] x) => (float[N,2] y) <float[2] w = {1, 2}> { a = Add(x, w)  y = Relu(a) }"
 

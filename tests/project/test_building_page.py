@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-TEXT = (Path(__file__).resolve().parent.parent / "docs/building.md").read_text()
+TEXT = (Path(__file__).resolve().parents[2] / "docs/building.md").read_text()
 
 
 def test_the_code_of_the_page_runs() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import sardonyx.train
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs/training.md").read_text()
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from page_code import assert_matches, blocks, run_page
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 WITH_TESTS_OF_THEIR_OWN = {"building.md", "extending.md", "training.md"}
 IN_ANOTHER_ENVIRONMENT = {"tutorials/score_and_serve.md"}  # clients/serving runs it, with scikit-learn

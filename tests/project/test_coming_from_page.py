@@ -12,7 +12,7 @@ import sardonyx
 import sardonyx.compat.onnx
 from models import parse_model
 
-PAGE = Path(__file__).resolve().parent.parent / "docs/coming_from.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs/coming_from.md"
 ROWS = re.findall(r"^\| .* \| `([^`]+)` \|$", PAGE.read_text(), flags=re.MULTILINE)
 TEXT = "g (float[N,2] x) => (float[N,2] y) <float[2] w = {1, 2}> { t = Mul(x, w) y = Relu(t) }"
 

@@ -12,13 +12,14 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-COPIED = ("src", "tests", "pyproject.toml")
+COPIED = ("src", "tests", "tools", "pyproject.toml")
 FENCE = re.compile(r"^```(\w+) ?(.*?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INSERTION = re.compile(r"(\S+) after `(.+)`")
 
@@ -93,16 +94,38 @@ def test_the_page_has_a_recipe_for_each_kind_of_addition() -> None:
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.title)
 def test_following_the_recipe_works(recipe: Recipe, copy: Path) -> None:
-    for earlier in RECIPES[: RECIPES.index(recipe) + 1]:
-        for place, content in earlier.blocks:
-            apply(place, content, copy)
-    environment = {
-        **os.environ,
-        "PYTHONPATH": f"{copy / 'src'}{os.pathsep}{copy / 'tests'}",
-        "SARDONYX_CACHE": "",
-    }
+    follow(RECIPES[: RECIPES.index(recipe) + 1], copy)
     for program, *arguments in recipe.commands:
         assert program == "python"
-        command = [sys.executable, *arguments, "-q", "-p", "no:cacheprovider"]
-        done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
+        run_python(*arguments, "-q", "-p", "no:cacheprovider", folder=copy)
+
+
+def test_the_generated_files_are_written_after_all_recipes(copy: Path) -> None:
+    follow(RECIPES, copy)
+    run_python("tools/regen.py", folder=copy)
+    added = {
+        "operators": "| Log1p |",
+        "gradients": "Log1p-1",
+        "rules": "SX299",
+        "passes": "drop-double-negation",
+    }
+    for page, text in added.items():
+        assert text in (copy / f"docs/generated/{page}.md").read_text()
+
+
+def follow(recipes: Sequence[Recipe], folder: Path) -> None:
+    for recipe in recipes:
+        for place, content in recipe.blocks:
+            apply(place, content, folder)
+
+
+def run_python(*arguments: str, folder: Path) -> None:
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{folder / 'src'}{os.pathsep}{folder / 'tests'}",
+        "SARDONYX_CACHE": "",
+    }
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -14,7 +14,8 @@ import sardonyx as sx
 from models import parse_model, parse_record
 from sardonyx._src.compile.layouts.assignment import LayoutAssignment
 from sardonyx._src.compile.llvm import loaded_kernels
-from sardonyx._src.compile.lower import lowering, registry
+from sardonyx._src.compile.lower import driver as lowering_driver
+from sardonyx._src.compile.lower import registry
 from sardonyx._src.compile.partition import Region, Scope, partition
 from sardonyx._src.ir import Node
 from sardonyx._src.rewrite.engine import driver
@@ -82,7 +83,7 @@ STAGES = {
     "assign_layouts": PIPELINE + "assign_layouts",
     "place": "sardonyx._src.compile.layouts.assignment.LayoutAssignment.place_kernel",
     "lower": PIPELINE + "lower",
-    "lower a region": "sardonyx._src.compile.lower.lowering.lowering_of",
+    "lower a region": "sardonyx._src.compile.lower.driver.lowering_of",
     "plan_memory": PIPELINE + "plan_memory",
     "encode": PIPELINE + "encode_program",
     "declarations": "sardonyx._src.runtime.declarations.declaration_analysis.analyze_declarations",
@@ -130,7 +131,7 @@ def test_only_the_node_at_fault_becomes_a_fallback(stage: str, monkeypatch: pyte
         monkeypatch.setattr(LayoutAssignment, "place_kernel", place)
     else:
         find = registry.lowering_of
-        monkeypatch.setattr(lowering, "lowering_of", lambda kind: fail if kind == "Softmax" else find(kind))
+        monkeypatch.setattr(lowering_driver, "lowering_of", lambda kind: fail if kind == "Softmax" else find(kind))
     session = assert_answers(new_text())
     assert session.engine == "native" and session.stats.fallback_nodes == 1
     [(fault, count)] = session.stats.compiler_faults.items()
@@ -148,7 +149,7 @@ def test_a_program_with_a_failure_is_neither_shared_nor_cached(
     sx.save(parse_model(new_text()), path)
     with monkeypatch.context() as context:
         find = registry.lowering_of
-        context.setattr(lowering, "lowering_of", lambda kind: fail if kind == "Softmax" else find(kind))
+        context.setattr(lowering_driver, "lowering_of", lambda kind: fail if kind == "Softmax" else find(kind))
         for _ in range(2):
             with pytest.warns(sx.CompilerWarning):
                 assert sx.Session(path).stats.fallback_nodes == 1

@@ -27,7 +27,6 @@ INDEPENDENT = {"ir", "schema", "proto"}  # do not import one another
 CIRCLES_OF_TYPES = {
     "ir.dims": "an expression consists of terms, whose calls have expressions as arguments",
     "ir": "a model consists of graphs of nodes, and each of them says what owns it",
-    "ops.api ops.persistent_sequence": "a value may be a sequence of values",
 }
 IMPORTS_BY_NAME = {
     "formatters.py": "classes ask for their formatters, which the package of views registers",

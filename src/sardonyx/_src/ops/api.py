@@ -23,7 +23,8 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError, LimitError
-from sardonyx._src.ir import Array, Graph, SparseTensor, TensorType, Type
+from sardonyx._src.ir import Array, Graph, TensorType, Type
+from sardonyx._src.ops import persistent_sequence
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients
 from sardonyx._src.ops.inference import Inference, Known, Result
 from sardonyx._src.ops.native_kernel import NativeKernel
@@ -34,10 +35,7 @@ from sardonyx._src.schema import OpSchema
 
 # The value of an input or output of a node during a run: a tensor (ONNX strings are `str` in an object array), a sequence, a
 # map, None for an optional without a value, or a sparse tensor.  Within a run, long sequences are persistent ones.
-RuntimeValue: TypeAlias = (
-    "Array | SparseTensor | list[RuntimeValue] | PersistentSequence | dict[int, RuntimeValue]"
-    " | dict[str, RuntimeValue] | None"
-)
+RuntimeValue: TypeAlias = persistent_sequence.RuntimeValue
 SEQUENCES = (list, PersistentSequence)
 # An output of a run, as callers see it.  Only the model decides which outputs are arrays.  With `Any`, code that expects an
 # array need not test for one; type checkers still know the attributes of arrays, and `isinstance` narrows other values.

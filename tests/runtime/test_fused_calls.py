@@ -14,7 +14,7 @@ from sardonyx._src.compile.program import Step
 from sardonyx._src.ir import Array, Model
 from sardonyx._src.ir.build import attribute
 from sardonyx._src.runtime.engine.engine import NativeEngine
-from sardonyx._src.runtime.fast_path.bound_calls import FallbackCall, FusedCall
+from sardonyx._src.runtime.fast_path.bound_calls import BoundCall, ReplacedCall
 from sardonyx._src.runtime.session.session import Session
 
 MICROSOFT = '"com.microsoft": 1'
@@ -78,7 +78,7 @@ def run_twice(
     return session, y
 
 
-def fused_calls(session: Session) -> int:
+def replaced_calls(session: Session) -> int:
     """The number of fallback operations that other calls perform."""
     engine = session._runner
     assert isinstance(engine, NativeEngine)
@@ -87,8 +87,8 @@ def fused_calls(session: Session) -> int:
         p.calls.calls.values() for p in paths if p is not None and p.calls is not None
     )
     kinds = [type(call) for call in calls]
-    assert FallbackCall in kinds
-    return kinds.count(FusedCall)
+    assert BoundCall in kinds
+    return kinds.count(ReplacedCall)
 
 
 def expected_of(model: Model, texts: Sequence[str], shape: tuple[int, ...]) -> Array:
@@ -106,7 +106,7 @@ def expected_of(model: Model, texts: Sequence[str], shape: tuple[int, ...]) -> A
 def test_words_are_counted_as_by_single_operators(vectorizer: str, count: int, threads: int) -> None:
     model, texts = text_model(vectorizer=vectorizer), draw_texts(count)
     session, y = run_twice(model, texts, (count, 1), threads)
-    assert fused_calls(session) == 3
+    assert replaced_calls(session) == 3
     np.testing.assert_array_equal(y, expected_of(model, texts, (count, 1)))
 
 
@@ -118,14 +118,14 @@ def test_cases_of_every_alphabet(action: str, alphabet: str) -> None:
     texts = [" ".join(rng.choice(words, 4)) for _ in range(40)]
     model = text_model(normalizer=f'is_case_sensitive = 1, case_change_action = "{action}"')
     session, y = run_twice(model, texts, (40, 1))
-    assert fused_calls(session) == 3
+    assert replaced_calls(session) == 3
     np.testing.assert_array_equal(y, expected_of(model, texts, (40, 1)))
 
 
 def test_a_vector_of_texts_needs_no_reshape() -> None:
     model, texts = text_model(shape="N"), draw_texts(9)
     session, y = run_twice(model, texts, (9,))
-    assert fused_calls(session) == 2
+    assert replaced_calls(session) == 2
     np.testing.assert_array_equal(y, expected_of(model, texts, (9,)))
 
 
@@ -135,7 +135,7 @@ def test_short_words_do_not_count() -> None:
         draw_texts(60),
     )
     session, y = run_twice(model, texts, (60, 1))
-    assert fused_calls(session) == 3
+    assert replaced_calls(session) == 3
     np.testing.assert_array_equal(y, expected_of(model, texts, (60, 1)))
 
 
@@ -157,7 +157,7 @@ def test_short_words_do_not_count() -> None:
 def test_other_chains_are_called_one_by_one(changed: dict[str, str], reason: str) -> None:
     model, texts = text_model(**changed), draw_texts(30)
     session, y = run_twice(model, texts, (30, 1))
-    assert fused_calls(session) == 0, reason
+    assert replaced_calls(session) == 0, reason
     np.testing.assert_array_equal(y, expected_of(model, texts, (30, 1)))
 
 
@@ -218,6 +218,6 @@ def test_longer_n_grams_are_counted_within_texts(rows: int, shortest: int, mode:
     node.set_attribute(attribute("max_gram_length", 3))
     texts = ["one two two", "two i two", *draw_texts(rows)][:rows]
     session, y = run_twice(model, texts, (rows, 1))
-    assert fused_calls(session) == 3
+    assert replaced_calls(session) == 3
     np.testing.assert_array_equal(y, expected_of(model, texts, (rows, 1)))
     assert np.abs(y).sum() > 0

@@ -26,6 +26,7 @@ from sardonyx._src.errors import InputError, LimitError
 from sardonyx._src.ir import Array, Graph, TensorType, Type
 from sardonyx._src.ops import persistent_sequence
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients
+from sardonyx._src.ops.bound_kernel import BindFacet
 from sardonyx._src.ops.inference import Inference, Known, Result
 from sardonyx._src.ops.native_kernel import NativeKernel
 from sardonyx._src.ops.persistent_sequence import WIDTH, PersistentSequence
@@ -222,6 +223,7 @@ class Operator(OperatorTraits):
     values: dict[int, ValueFacet] = field(default_factory=dict)
     bodies: dict[int, FunctionBody] = field(default_factory=dict)
     conversions: dict[VersionStep, ConvertFacet] = field(default_factory=dict)
+    binds: dict[int, BindFacet] = field(default_factory=dict)
     module: str = ""
     natives: dict[int, NativeKernel] = field(default_factory=dict)
     parts: set[str] = field(default_factory=set)
@@ -284,6 +286,14 @@ class Operator(OperatorTraits):
             return facet
 
         return register
+
+    def bind(self, *versions: int) -> Callable[[BindFacet], BindFacet]:
+        """Register a function from a `NodeBinding` to a faster kernel of this node alone; None if it has none.
+
+        Runs of compiled programs call it, with the element types and sizes of an earlier run, in which the kernel of the eval
+        facet was evaluated.
+        """
+        return register_facet(self, "bind", self.binds, versions)
 
     def eval(self, *versions: int, ignores: Sequence[str] = ()) -> Callable[[F], F]:
         """Register the kernel of the reference engine; `ignores` names attributes that do not change the result."""

@@ -23,8 +23,8 @@ from sardonyx._src.compile.executor.pool_layout import (
 )
 from sardonyx._src.compile.program.program import Program
 from sardonyx._src.ir import Value
-from sardonyx._src.runtime.fast_path.fallback_calls import FallbackCalls, has_direct_calls, python_inputs
-from sardonyx._src.runtime.fast_path.recorded_run import RecordedRun
+from sardonyx._src.runtime.fast_path.fallback_calls import FallbackCalls, has_direct_calls
+from sardonyx._src.runtime.fast_path.recorded_run import RecordedRun, python_inputs
 from sardonyx._src.runtime.limits.thread_pool import SCHEDULING_DEFAULTS, tape_runner
 from sardonyx._src.runtime.programs.arrays import SLOT_BYTES, get_fast_entry, python_address
 from sardonyx._src.runtime.programs.context_memory import ContextMemory

@@ -36,9 +36,9 @@ from sardonyx._src.ir import Array, Value
 from sardonyx._src.ops.api import RuntimeValue, as_run_value
 from sardonyx._src.runtime.fallbacks.fallback_ops import check_result
 from sardonyx._src.runtime.fast_path.call_values import shape_of
-from sardonyx._src.runtime.fast_path.fallback_calls import FallbackCalls, python_inputs
+from sardonyx._src.runtime.fast_path.fallback_calls import FallbackCalls
 from sardonyx._src.runtime.fast_path.fast_path import FastPath, build_fast_path
-from sardonyx._src.runtime.fast_path.recorded_run import RecordedRun
+from sardonyx._src.runtime.fast_path.recorded_run import RecordedRun, python_inputs
 from sardonyx._src.runtime.limits.run_limits import (
     FALLBACK_SHAPE,
     INDEX_OUT_OF_RANGE,

@@ -26,8 +26,8 @@ from sardonyx._src.ir.walk import model_tensors
 from sardonyx._src.ops.api import RunLimits, RuntimeValue, as_plain_value
 from sardonyx._src.runtime.fallbacks.fallback_ops import FallbackRunner
 from sardonyx._src.runtime.fallbacks.native_subgraphs import SubgraphCompiler
-from sardonyx._src.runtime.fast_path.bound_calls import ChangedResult
 from sardonyx._src.runtime.fast_path.fast_path import FastPath, has_fast_path, runs_natively
+from sardonyx._src.runtime.fast_path.recorded_run import ChangedResult
 from sardonyx._src.runtime.limits.run_limits import Bailout
 from sardonyx._src.runtime.limits.thread_pool import get_thread_pool
 from sardonyx._src.runtime.programs.loaded_program import LoadedProgram

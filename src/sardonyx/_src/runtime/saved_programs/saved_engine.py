@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
@@ -24,9 +24,9 @@ from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.io import mapped_files
 from sardonyx._src.io.map_guard import MapGuard
 from sardonyx._src.io.nesting import limit_nesting
-from sardonyx._src.ops.api import RunLimits, RuntimeValue
+from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.declarations.inner_declarations import DeclarationObserver
-from sardonyx._src.runtime.engine.engine import NativeEngine
+from sardonyx._src.runtime.engine.engine import EngineOptions, NativeEngine
 from sardonyx._src.runtime.fallbacks.fallback_ops import FallbackRunner
 from sardonyx._src.runtime.fast_path.fast_path import has_fast_path, runs_natively
 from sardonyx._src.runtime.limits import thread_pool
@@ -45,21 +45,13 @@ if TYPE_CHECKING:
 class SavedEngine(NativeEngine):
     """Runs the program of a `.sdx` file.  The file has no model, so that there is no reference engine."""
 
-    def __init__(
-        self,
-        path: Path,
-        *,
-        threads: int | None = None,
-        limits: RunLimits | None = None,
-        seed: int | None = None,
-        counters: RunCounters | None = None,
-    ) -> None:
+    def __init__(self, path: Path, **options: Unpack[EngineOptions]) -> None:
         """Raises DecodeError for a damaged file, and UnsupportedProcessor for a program for another processor or system."""
         image = open_image(path)
-        self.initialize(image.interface, limits, seed, counters)
+        self.initialize(image.interface, options)
         self.declarations = image.declarations
         with limit_nesting():
-            self.programs = self.native = SavedProgram(image, threads, self.counters)
+            self.programs = self.native = SavedProgram(image, self.threads, self.counters)
         self.try_run = self.native.try_run
 
     def run_reference(

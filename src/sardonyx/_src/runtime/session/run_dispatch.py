@@ -22,7 +22,7 @@ from sardonyx._src.runtime.declarations.shape_policy import ShapePolicy, ShapeRe
 from sardonyx._src.runtime.engine.engine import NativeEngine, run_interruptibly
 from sardonyx._src.runtime.limits.run_limits import BRANCH_SIZES, INNER_SIZES, INPUT_SIZES
 from sardonyx._src.runtime.session.closed_session import ClosedSession
-from sardonyx._src.runtime.session.session_opening import OpenedModel
+from sardonyx._src.runtime.session.engine_opening import OpenedModel
 
 Runner: TypeAlias = "Interpreter | NativeEngine | ClosedSession"
 

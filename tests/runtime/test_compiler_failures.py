@@ -21,8 +21,8 @@ from sardonyx._src.ir import Node
 from sardonyx._src.rewrite.engine import driver
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.engine.pattern import Pattern
-from sardonyx._src.runtime.saved_programs import disk_cache, reading
-from sardonyx._src.runtime.saved_programs.save import save_compiled
+from sardonyx._src.runtime.saved_programs import disk_cache, image
+from sardonyx._src.runtime.saved_programs.writing import save_compiled
 from sardonyx._src.runtime.session.session import Engine
 
 F = np.float32
@@ -182,7 +182,7 @@ def test_an_entry_that_cannot_be_decoded_is_compiled_again(
     sx.save(parse_model(new_text()), path)
     expected = sx.Session(path).run(FEEDS)
     disk_cache.OPEN_PROGRAMS.clear()
-    monkeypatch.setattr(reading, "read_image", raise_defect)
+    monkeypatch.setattr(image, "read_image", raise_defect)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for engine in ENGINES:
@@ -193,7 +193,7 @@ def test_a_saved_program_that_cannot_be_opened_is_a_typed_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save_compiled(parse_model(new_text()), tmp_path / "m.sdx")
-    monkeypatch.setattr(reading, "read_image", raise_defect)
+    monkeypatch.setattr(image, "read_image", raise_defect)
     with pytest.raises(sx.CompilationError, match="open a saved program"):
         sx.Session(tmp_path / "m.sdx")
     monkeypatch.setattr("sardonyx._src.compile.pipeline.lower", raise_defect)

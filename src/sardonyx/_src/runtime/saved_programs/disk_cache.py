@@ -1,7 +1,7 @@
 """Disk cache of compiled programs: the next process that opens the same file or bytes compiles and packs nothing.
 
 A model has an entry (`cache_entries`) for its general program, and an entry for each program that is specialized for
-branches, ranks or parameters of its runs (`specialized_entries`).
+branches, ranks or parameters of its runs.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from sardonyx._src.runtime.identity.model_stamps import ModelDigest, ModelStamp,
 from sardonyx._src.runtime.programs.async_compilation import async_compilation
 from sardonyx._src.runtime.programs.stats import RunCounters
 from sardonyx._src.runtime.saved_programs.cache_entries import (
+    SpecializedEntries,
     entry_path,
     read_entry,
     trim_folder,
     write_entry,
 )
-from sardonyx._src.runtime.saved_programs.reading import ProgramImage
+from sardonyx._src.runtime.saved_programs.image import ProgramImage
 from sardonyx._src.runtime.saved_programs.saved_engine import SavedProgram
-from sardonyx._src.runtime.saved_programs.specialized_entries import SpecializedEntries
 from sardonyx._src.runtime.specialization.shared import Specializations
 
 if TYPE_CHECKING:

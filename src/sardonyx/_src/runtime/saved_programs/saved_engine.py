@@ -35,8 +35,9 @@ from sardonyx._src.runtime.programs import arrays
 from sardonyx._src.runtime.programs.relocations import SizeFunction, bind_size_function, find_relocations
 from sardonyx._src.runtime.programs.stats import RunCounters
 from sardonyx._src.runtime.runs.native_program import NativeProgram, subgraph_compiler
-from sardonyx._src.runtime.saved_programs import reading
-from sardonyx._src.runtime.saved_programs.reading import ImageSlots, ProgramImage, protocol_digest
+from sardonyx._src.runtime.saved_programs import image as images
+from sardonyx._src.runtime.saved_programs.encoded_tensors import ImageSlots
+from sardonyx._src.runtime.saved_programs.image import ProgramImage, protocol_digest
 
 if TYPE_CHECKING:
     from sardonyx._src.runtime.programs.memory_report import MemoryReport
@@ -150,7 +151,7 @@ class SavedProgram(NativeProgram):
 
 def open_image(path: Path) -> ProgramImage:
     """The program in a file; raises unless it was compiled for this machine by this version of Sardonyx."""
-    container, required, machine, protocol = reading.open_container(
+    container, required, machine, protocol = images.open_container(
         path, read_up_to=mapped_files.READ_UP_TO_BYTES
     )
     if features.saved_program_machine() != machine:
@@ -164,7 +165,7 @@ def open_image(path: Path) -> ProgramImage:
     if protocol != protocol_digest():
         why = "another version of Sardonyx compiled this program: compile the model again"
         raise DecodeError(why, offset=0, source=str(path))
-    return reading.read_image(path, container)
+    return images.read_image(path, container)
 
 
 def image_size_function(image: ProgramImage, code: ExecutableMemory) -> SizeFunction:

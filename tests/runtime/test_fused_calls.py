@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import chain
 
@@ -13,6 +14,10 @@ from models import parse_model
 from sardonyx._src.compile.program import Step
 from sardonyx._src.ir import Array, Model
 from sardonyx._src.ir.build import attribute
+from sardonyx._src.ops.ml.identity_key import IdentityKey
+from sardonyx._src.ops.text.ngram_vectors import NgramLists, build_vectorizer
+from sardonyx._src.ops.text.token_runs import MARK
+from sardonyx._src.ops.text.word_counts import MARK_NUMBER, WordCounter, word_counter
 from sardonyx._src.runtime.engine.engine import NativeEngine
 from sardonyx._src.runtime.fast_path.bound_calls import BoundCall, ReplacedCall
 from sardonyx._src.runtime.session.session import Session
@@ -159,6 +164,31 @@ def test_other_chains_are_called_one_by_one(changed: dict[str, str], reason: str
     session, y = run_twice(model, texts, (30, 1))
     assert replaced_calls(session) == 0, reason
     np.testing.assert_array_equal(y, expected_of(model, texts, (30, 1)))
+
+
+def counter_of(words: tuple[str, ...], weights: tuple[float, ...] | None, *, is_binary: bool) -> WordCounter:
+    """A counter of words of at least two characters; the word i has the index 2 * i."""
+    lists = NgramLists(None, words, (0,), tuple(range(0, 2 * len(words), 2)), weights)
+    vectorizer = build_vectorizer(IdentityKey(lists), 1, 1, is_binary=is_binary)
+    counter = word_counter(re.compile("[a-z0-9_]+"), None, vectorizer, 2, 1000)
+    assert counter is not None
+    return counter
+
+
+def test_each_of_a_few_distinct_words_is_one_look_up() -> None:
+    counter = counter_of(("one", "a", "two"), None, is_binary=False)
+    assert counter.columns == {"one": 0, "two": 4, MARK: MARK_NUMBER}
+    texts = np.array(["two a two", "", "one x two"], object)
+    assert counter.count(texts).tolist() == [[0, 0, 0, 0, 2], [0, 0, 0, 0, 0], [1, 0, 0, 0, 1]]
+    out = np.full((1, 5), np.nan, np.float32)
+    assert counter.count(texts[:1], out).base is out
+    assert out.tolist() == [[0, 0, 0, 0, 2]]
+
+
+def test_weighted_and_repeated_words_have_no_columns() -> None:
+    assert counter_of(("one", "two"), (1.0, 2.0), is_binary=False).columns is None
+    assert counter_of(("one", "two"), None, is_binary=True).columns is None
+    assert counter_of(("one", "two", "one"), None, is_binary=False).columns is None
 
 
 def test_a_run_with_other_sizes_starts_over() -> None:

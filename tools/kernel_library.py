@@ -31,7 +31,7 @@ from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.compile.program import Kernel
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.runtime.limits.thread_pool import run_loop_module
-from sardonyx._src.runtime.programs.arrays import FIELDS, fast_entry_module
+from sardonyx._src.runtime.programs.arrays import FIELDS, entry_module
 
 PROGRESS_INTERVAL = 10.0  # seconds
 VENDORS = ("AuthenticAMD", "GenuineIntel")
@@ -55,7 +55,7 @@ def modules_of(target: Target, corpus: Corpus, least: int) -> dict[str, Module]:
         kernels.setdefault(kernel.key, kernel)
         uses[kernel.key] += 1
     modules = [kernel_module(kernel, target) for key, kernel in kernels.items() if uses[key] >= least]
-    modules += [run_loop_module(target), fast_entry_module(target, FIELDS)]
+    modules += [run_loop_module(target), entry_module(target, FIELDS)]
     return {module.name: module for module in modules}
 
 

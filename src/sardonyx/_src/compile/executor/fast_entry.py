@@ -37,7 +37,7 @@ RELEASE_GIL, ACQUIRE_GIL = 10, 11  # addresses of PyEval_SaveThread and PyEval_R
 MAKE_NUMBER = 12  # address of PyLong_FromLongLong
 STRING_COUNT, STRING_TYPE = 13, 14  # number of arrays of strings, which come last; address of the type str
 FRAME_BODY = 15
-DONE, MISMATCH, FAULT, READY = range(4)
+DONE, MISMATCH, FAULT, READY, RESIZED = range(5)  # RESIZED: of `enter_sized` only (`sized_entry.py`)
 CLEARED_STATUS = (
     status.FAULT,
     status.NODES_CALLED,
@@ -68,11 +68,6 @@ class ArrayFields:
         return self.type_object + 2
 
 
-def fast_entry_module(target: Target, fields: ArrayFields) -> str:
-    """The LLVM module of `enter`."""
-    return FastEntryBuilder(target, fields).build()
-
-
 class FastEntryBuilder(RuntimeFunctionBuilder):
     """Emits `enter`."""
 
@@ -91,7 +86,13 @@ class FastEntryBuilder(RuntimeFunctionBuilder):
         strings = self.load_slot(self.frame, STRING_COUNT)
         with self.loop(zero, strings, name="strings") as i:
             self.check_strings(self.parameter("count") - strings + i)
-        with self.loop(zero, self.load_slot(self.frame, RELOCATION_COUNT), name="port"):
+        self.patch_and_run()
+        return self.build_function("ptr @enter(ptr %self, ptr %args, i64 %count)")
+
+    def patch_and_run(self) -> None:
+        """Writes the addresses of arrays into slots, runs the tape, and returns how far it came."""
+        relocations = self.load_slot(self.frame, RELOCATION_COUNT)
+        with self.loop(self.constant(0, I64), relocations, name="port"):
             self.patch_pointer()
         status_block = self.load_slot_pointer(self.frame, STATUS)
         for slot in CLEARED_STATUS:
@@ -103,13 +104,18 @@ class FastEntryBuilder(RuntimeFunctionBuilder):
         self.return_if(reached < self.load_slot(self.frame, RECORDS), READY)
         self.return_if(self.load_slot(status_block, status.FAULT).ne(0), FAULT)
         self.return_number(DONE)
-        return self.build_function("ptr @enter(ptr %self, ptr %args, i64 %count)")
 
     def next_slot(self) -> LLVMValue:
         """Loads the next slot of the frame."""
         index = self.load(self.cursor)
         self.store(self.cursor, index + 1)
         return self.load_slot(self.frame, index)
+
+    def next_pointer(self) -> str:
+        """Loads the next slot of the frame, an address, as a pointer."""
+        index = self.load(self.cursor)
+        self.store(self.cursor, index + 1)
+        return self.load_slot_pointer(self.frame, index)
 
     def check_array(self, index: LLVMValue) -> None:
         """Checks a fed array against the frame; returns `MISMATCH` from the function if it differs."""
@@ -120,7 +126,11 @@ class FastEntryBuilder(RuntimeFunctionBuilder):
         rank, dims = self.next_slot(), self.load_slot_pointer(array, fields.dims)
         self.mismatch_if(self.load_c_int(array, fields.rank).ne(rank))
         with self.loop(self.constant(0, I64), rank, name="dim") as i:
-            self.mismatch_if(self.load_slot(dims, i).ne(self.next_slot()))
+            self.check_dim(self.load_slot(dims, i))
+
+    def check_dim(self, length: LLVMValue) -> None:
+        """Compares a dim with the next slot of the frame."""
+        self.mismatch_if(length.ne(self.next_slot()))
 
     def check_strings(self, index: LLVMValue) -> None:
         """Checks an array of strings against the frame, and the types of its elements."""
@@ -148,10 +158,12 @@ class FastEntryBuilder(RuntimeFunctionBuilder):
     def patch_pointer(self) -> None:
         """Applies the next relocation of the frame: writes the address of an array's elements into a slot."""
         array = self.load_slot_pointer("%args", self.next_slot())
-        index = self.load(self.cursor)
-        self.store(self.cursor, index + 1)
-        target = self.load_slot_pointer(self.frame, index)
-        self.store_slot(target, 0, self.load_slot(array, self.fields.data) + self.next_slot())
+        target = self.next_pointer()
+        self.store_slot(target, 0, self.load_slot(array, self.fields.data) + self.next_offset())
+
+    def next_offset(self) -> LLVMValue:
+        """The next slot of the frame: an offset."""
+        return self.next_slot()
 
     def run_tape(self) -> None:
         """Runs the tape on this thread, and stores the record that it reached in the status block."""

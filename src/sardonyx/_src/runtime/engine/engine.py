@@ -13,6 +13,7 @@ from sardonyx._src.compile.program import EXACT, Precision
 from sardonyx._src.compile.program.assumptions import Assumptions, format_assumptions
 from sardonyx._src.compile.program.defects import DEFECTS, typed_defects
 from sardonyx._src.compile.program.executable import Executable
+from sardonyx._src.compile.program.length_equations import LengthEquations
 from sardonyx._src.compile.program.program import FallbackOp, Program
 from sardonyx._src.errors import CompilationError, are_defects_fatal
 from sardonyx._src.interp.interpreter import Interpreter
@@ -67,8 +68,13 @@ class Programs(Protocol):
     ) -> dict[str, RuntimeValue] | None:
         """The outputs, on the fast path; None for feeds that differ in type or shape from the feeds of validated runs."""
 
-    def record_validated(self, feeds: Mapping[str, RuntimeValue]) -> None:
-        """Records that a run with feeds of these sizes, and its outputs, matched the model's declarations."""
+    def record_validated(
+        self, feeds: Mapping[str, RuntimeValue], *, equations: LengthEquations | None
+    ) -> None:
+        """Records that a run with feeds of these sizes, and its outputs, matched the model's declarations.
+
+        equations: what the lengths of another run must satisfy to match them; None if that is unknown.
+        """
 
 
 class NativeEngine:
@@ -225,12 +231,17 @@ class NativeEngine:
             self.counters.record_compiler_fault(error)
             return self.run_reference(feeds, "", None, control)
 
-    def record_validated(self, feeds: Mapping[str, RuntimeValue]) -> None:
-        """Records that feeds of these sizes, and the outputs of their run, matched the model's declarations."""
+    def record_validated(
+        self, feeds: Mapping[str, RuntimeValue], *, equations: LengthEquations | None = None
+    ) -> None:
+        """Records that feeds of these sizes, and the outputs of their run, matched the model's declarations.
+
+        equations: what the lengths of another run must satisfy to match them; None if that is unknown.
+        """
         if not self.defaults.isdisjoint(feeds):
             return
         try:
-            self.programs.record_validated(feeds)
+            self.programs.record_validated(feeds, equations=equations)
         except DEFECTS as defect:  # while the fast path was built; runs work without it
             if are_defects_fatal():
                 raise

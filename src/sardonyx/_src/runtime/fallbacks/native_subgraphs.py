@@ -46,7 +46,9 @@ class SubgraphNative(Protocol):
     @property
     def has_loops(self) -> bool: ...
 
-    def try_run(self, feeds: object, control: RunControl | None = None) -> dict[str, RuntimeValue] | None: ...
+    def try_run(
+        self, feeds: object, control: RunControl | None = None, *, max_bytes: int | None = None
+    ) -> dict[str, RuntimeValue] | None: ...
 
     def run_subgraph(
         self, feeds: Mapping[str, RuntimeValue], run: RunState
@@ -76,7 +78,7 @@ class CompiledSubgraph:
             return None
         feeds = dict(zip(self.outlined.inputs, arguments, strict=True))
         # The fast path does not count the nodes that loops execute, which `run.limits.nodes` bounds.
-        outputs = None if self.native.has_loops else self.native.try_run(feeds, run.control)
+        outputs = None if self.native.has_loops else self.try_run(feeds, run)
         if outputs is None:
             outputs = self.run_slow(feeds, run)
         if outputs is None:
@@ -85,12 +87,17 @@ class CompiledSubgraph:
         values = {**self.outlined.constants, **feeds, **outputs}
         return [values[name] for name in self.outlined.results]
 
+    def try_run(self, feeds: dict[str, RuntimeValue], run: RunState) -> dict[str, RuntimeValue] | None:
+        """The outputs of a call on the fast path, within the memory that the run has left; None if it is not possible."""
+        max_bytes = min(run.limits.bytes, run.memory.available)
+        return self.native.try_run(feeds, run.control, max_bytes=max_bytes)
+
     def run_slow(self, feeds: dict[str, RuntimeValue], run: RunState) -> dict[str, RuntimeValue] | None:
         """The outputs of a call that is not on the fast path, since its sizes or strides may be new; None as `run`."""
         strided = {n: x for n, x in feeds.items() if isinstance(x, np.ndarray) and not x.flags.c_contiguous}
         if strided:
             feeds.update((name, np.ascontiguousarray(array)) for name, array in strided.items())
-            if (outputs := self.native.try_run(feeds, run.control)) is not None:
+            if (outputs := self.try_run(feeds, run)) is not None:
                 return outputs
         if bind_sizes(self.native.program, feeds) is None:
             return None

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -30,6 +31,7 @@ from sardonyx._src.runtime.programs.arrays import SLOT_BYTES, get_fast_entry, py
 from sardonyx._src.runtime.programs.context_memory import ContextMemory
 from sardonyx._src.runtime.programs.loaded_program import LoadedProgram
 
+OutputShape: TypeAlias = tuple[tuple[int, ...], np.dtype[np.generic]]  # shape and element type
 STRINGS = np.dtype(object)
 MIN_GIL_RELEASE = 5_000  # nominal nanoseconds of a tape from which releasing Python's lock is worth its cost
 
@@ -46,7 +48,7 @@ class FastPath:
 
     enter: Callable[..., int]
     inputs: tuple[str, ...]
-    outputs: tuple[tuple[tuple[int, ...], np.dtype[np.generic]], ...]
+    outputs: tuple[OutputShape, ...]
     calls: FallbackCalls | None = None
 
 

@@ -11,7 +11,7 @@ from sardonyx._src.compile.llvm.cache import default_cache
 from sardonyx._src.compile.llvm.jit import compile_module_async
 from sardonyx._src.runtime.limits import thread_pool
 from sardonyx._src.runtime.limits.cpus import available_cpus
-from sardonyx._src.runtime.programs.arrays import ENTRIES, FIELDS, fast_entry_module
+from sardonyx._src.runtime.programs.arrays import ENTRIES, FIELDS, entry_module
 
 
 @contextmanager
@@ -31,4 +31,4 @@ def compile_runner_async(target: Target) -> None:
     if thread_pool.PROCESS.runner is None:
         compile_module_async(thread_pool.run_loop_module(target), default_cache())
     if not ENTRIES:
-        compile_module_async(fast_entry_module(target, FIELDS), default_cache())
+        compile_module_async(entry_module(target, FIELDS), default_cache())

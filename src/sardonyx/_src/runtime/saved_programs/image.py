@@ -9,10 +9,17 @@ from pathlib import Path
 from typing import BinaryIO
 
 from sardonyx._src.compile.codegen import atomics
-from sardonyx._src.compile.executor import fast_entry, pool_layout, scheduling, status, tape
+from sardonyx._src.compile.executor import (
+    fast_entry,
+    pool_layout,
+    scheduling,
+    sized_entry,
+    status,
+    tape,
+)
 from sardonyx._src.compile.executor.pool_layout import RECORD_SLOTS
 from sardonyx._src.compile.linker.system import LIBC_FUNCTIONS
-from sardonyx._src.compile.program import Buffer, encoding, size_functions
+from sardonyx._src.compile.program import Buffer, encoding, port_dims, size_functions
 from sardonyx._src.compile.program.assumptions import Assumptions
 from sardonyx._src.compile.program.encoding import STATUS_BASE
 from sardonyx._src.compile.program.memory_plan import MemoryPlan
@@ -86,7 +93,11 @@ class ProgramImage:
 def protocol_digest() -> str:
     """A digest of the files that define the interface between native code and this package."""
     digest = hashlib.sha256()
-    for module in (atomics, fast_entry, encoding, pool_layout, scheduling, size_functions, status, tape):
+    modules = (
+        *(atomics, fast_entry, sized_entry, encoding, pool_layout, port_dims, scheduling, size_functions),
+        *(status, tape),
+    )
+    for module in modules:
         digest.update(Path(str(module.__file__)).read_bytes())
     return digest.hexdigest()
 
@@ -122,7 +133,7 @@ def decode_image(container: Container) -> ProgramImage:
     document, sections, program = container.document, container.sections, ProgramDecoder(container)
     size, code = document["size"], sections["code"]
     functions = decode_offsets(document["functions"], len(code))
-    require({"run", "work", "enter"} <= functions.keys(), "the file has no run loop")
+    require({"run", "work", *sized_entry.ENTRIES} <= functions.keys(), "the file has no run loop")
     if not isinstance(size, list):
         functions["sizes"] = expect_integer(size, len(code))
     slots = decode_offsets(document["slots"], len(code) - POINTER_BYTES)

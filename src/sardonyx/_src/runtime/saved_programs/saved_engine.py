@@ -12,6 +12,7 @@ from sardonyx._src.compile.linker import features
 from sardonyx._src.compile.llvm.executable_memory import ExecutableMemory
 from sardonyx._src.compile.llvm.host_target import compiler_stamp
 from sardonyx._src.compile.program.encoding import STATUS_BASE, RelocationBase
+from sardonyx._src.compile.program.port_dims import port_dims
 from sardonyx._src.compile.program.size_functions import ALL_STAGES
 from sardonyx._src.errors import (
     DecodeError,
@@ -29,10 +30,11 @@ from sardonyx._src.runtime.declarations.inner_declarations import DeclarationObs
 from sardonyx._src.runtime.engine.engine import EngineOptions, NativeEngine
 from sardonyx._src.runtime.fallbacks.fallback_ops import FallbackRunner
 from sardonyx._src.runtime.fast_path.fast_path import has_fast_path, runs_natively
+from sardonyx._src.runtime.fast_path.sized_path import has_sized_path
 from sardonyx._src.runtime.limits import thread_pool
 from sardonyx._src.runtime.limits.run_limits import MEMORY_LIMIT, Bailout
 from sardonyx._src.runtime.programs import arrays
-from sardonyx._src.runtime.programs.relocations import SizeFunction, bind_size_function, find_relocations
+from sardonyx._src.runtime.programs.relocations import NativeSizeFunction, SizeFunction, find_relocations
 from sardonyx._src.runtime.programs.stats import RunCounters
 from sardonyx._src.runtime.runs.native_program import NativeProgram, subgraph_compiler
 from sardonyx._src.runtime.saved_programs import image as images
@@ -129,6 +131,7 @@ class SavedProgram(NativeProgram):
         self.relocations = find_relocations(indices, image.base_indices)
         self.size_function = image_size_function(image, self.code)
         self.has_fast_path = image.fields == arrays.FIELDS and has_fast_path(self)
+        self.has_sized_path = has_sized_path(self)
         self.calls_fallback_ops = self.has_fast_path and not runs_natively(image.program)
         self.map_guard = MapGuard(others=[image.code])  # a view of the file, as all sections are
         self.counters.count_program()
@@ -174,4 +177,4 @@ def image_size_function(image: ProgramImage, code: ExecutableMemory) -> SizeFunc
         arena, scratch, faults = image.static_sizes
         no_slots = np.empty(0, np.int64)
         return lambda lengths, stage=ALL_STAGES: (no_slots, arena, scratch, faults)
-    return bind_size_function(code, len(image.varying_slots))
+    return NativeSizeFunction(code, len(image.varying_slots), port_dims(image.program))

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from sardonyx._src.compile.codegen import Target
-from sardonyx._src.compile.executor import fast_entry
+from sardonyx._src.compile.executor import fast_entry, sized_entry
 from sardonyx._src.compile.linker import link
 from sardonyx._src.compile.linker.features import required_features, saved_program_machine
 from sardonyx._src.compile.llvm import jit, loaded_kernels
@@ -43,7 +43,7 @@ from sardonyx._src.runtime.declarations.declaration_analysis import analyze_decl
 from sardonyx._src.runtime.declarations.inner_declarations import StaticDeclarations
 from sardonyx._src.runtime.identity.verified_files import record_verified
 from sardonyx._src.runtime.limits.thread_pool import run_loop_module
-from sardonyx._src.runtime.programs.arrays import FIELDS, fast_entry_module
+from sardonyx._src.runtime.programs.arrays import FIELDS, entry_module
 from sardonyx._src.runtime.programs.async_compilation import async_compilation
 from sardonyx._src.runtime.programs.precision import require_precision
 from sardonyx._src.runtime.runs.native_program import compile_for_host
@@ -152,7 +152,7 @@ class ProgramCode:
         self.target, self.fields = target, fields
         self.program, self.encoding = executable.program, executable.encoding
         self.kernels = self.program.kernels
-        self.others = [run_loop_module(target), fast_entry_module(target, fields)]
+        self.others = [run_loop_module(target), entry_module(target, fields)]
         if not self.program.is_static:
             text = size_functions.size_function_module("sizes", self.program, self.encoding)
             self.others.append(Module.of_text(text, quick=True))
@@ -163,7 +163,7 @@ class ProgramCode:
 
     def image(self) -> link.LinkedImage:
         """The linked code."""
-        names = [*RUNNER, "enter", *map(loaded_kernels.symbol_name, self.kernels)]
+        names = [*RUNNER, *sized_entry.ENTRIES, *map(loaded_kernels.symbol_name, self.kernels)]
         names += [] if self.program.is_static else ["sizes"]
         objects = [
             *map(loaded_kernels.kernel_code, self.kernels),
@@ -180,7 +180,7 @@ class ProgramCode:
         document: dict[str, Json] = {
             "features": [*required_features(self.target)],
             "fields": [*field_offsets(self.fields)],
-            "functions": {name: image.functions[name] for name in (*RUNNER, "enter")},
+            "functions": {name: image.functions[name] for name in (*RUNNER, *sized_entry.ENTRIES)},
             "slots": {**image.slots},
             "size": self.static_size(image),
             "others": [

@@ -318,7 +318,7 @@ class Session:
             self._counters.shape_reports.warn(dims.findings, stacklevel=3)
             self._counters.warn(stacklevel=3)
         if isinstance(self._runner, NativeEngine) and not self._dispatch.observes(dims):
-            self._runner.record_validated(values)
+            self._dispatch.record_validated(self._runner, values, self._inputs, self._outputs)
         return {name: copy_if_read_only(results[name]) for name in names}
 
     def _make_control(

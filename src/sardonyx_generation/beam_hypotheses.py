@@ -6,6 +6,7 @@ logarithms of its tokens' probabilities.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -87,31 +88,28 @@ class Beams:
 
         totals: [batch * beams, vocabulary], the sum of each sequence with each next token.
         """
-        vocabulary = totals.shape[1]
-        by_prompt = totals.reshape(len(self.is_done), self.beams * vocabulary)
-        order = [greatest(row, 2 * self.beams) for row in by_prompt]
-        tokens = np.full(len(totals), self.pad_token, np.int32)
-        rows = np.zeros(len(totals), np.int64)
-        for prompt in np.flatnonzero(self.is_done):
-            self.scores[prompt * self.beams : (prompt + 1) * self.beams] = 0
-        for prompt in np.flatnonzero(~self.is_done):
-            first, beam = int(prompt) * self.beams, 0
-            for rank, choice in enumerate(order[prompt]):
-                row, token, total = (
-                    first + choice // vocabulary,
-                    choice % vocabulary,
-                    by_prompt[prompt, choice],
-                )
+        vocabulary, beams = totals.shape[1], self.beams
+        by_prompt = totals.reshape(len(self.is_done), beams * vocabulary)
+        tokens, rows = [self.pad_token] * len(totals), [0] * len(totals)
+        for prompt, is_done in enumerate(self.is_done.tolist()):
+            first, sums = prompt * beams, list[float]()
+            if is_done:
+                self.scores[first : first + beams] = 0
+                continue
+            order = greatest(by_prompt[prompt], 2 * beams)
+            best = by_prompt[prompt, order].tolist()
+            for rank, (choice, total) in enumerate(zip(order.tolist(), best, strict=True)):
+                row, token = first + choice // vocabulary, choice % vocabulary
                 if token != self.end_token:
-                    tokens[first + beam], rows[first + beam], self.scores[first + beam] = token, row, total
-                    beam += 1
-                elif rank < self.beams:
-                    self.finished[prompt].add(sequences[row], float(total))
-                if beam == self.beams:
+                    tokens[first + len(sums)], rows[first + len(sums)] = token, row
+                    sums.append(total)
+                elif rank < beams:
+                    self.finished[prompt].add(sequences[row], total)
+                if len(sums) == beams:
                     break
-            best = float(by_prompt[prompt, order[prompt][0]])
-            self.is_done[prompt] = self.finished[prompt].are_final(best, sequences.shape[1])
-        return tokens, rows
+            self.scores[first : first + len(sums)] = sums
+            self.is_done[prompt] = self.finished[prompt].are_final(best[0], sequences.shape[1])
+        return np.array(tokens, np.int32), np.array(rows, np.int64)
 
     def close(self, sequences: Array) -> None:
         """Ends the open sequences of prompts that are not done."""
@@ -128,7 +126,7 @@ def greatest(scores: Array, count: int) -> Array:
     negative = -scores
     if count < len(scores):
         limit = np.partition(negative, count - 1)[count - 1]
-        if not np.isnan(limit):
-            candidates = np.flatnonzero(negative <= limit)
-            return candidates[np.argsort(negative[candidates], kind="stable")[:count]]
+        if not math.isnan(limit):
+            candidates = (negative <= limit).nonzero()[0]
+            return np.asarray(candidates[negative[candidates].argsort(kind="stable")[:count]])
     return np.argsort(negative, kind="stable")[:count]

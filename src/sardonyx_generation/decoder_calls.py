@@ -31,12 +31,12 @@ class TokenDecoder(Protocol):
         """The logits of the first token: [batch * beams, vocabulary]."""
         ...
 
-    def go_on(self, tokens: Array, sequences: Array, rows: Array) -> Array:
+    def go_on(self, tokens: Array, sequences: Array, rows: Array | None) -> Array:
         """The logits of the next token.
 
         sequences: [batch * beams, length], all tokens so far.
         tokens: [batch * beams], the last token of each sequence.
-        rows: for each sequence, the row that it had in the call before.
+        rows: for each sequence, the row that it had in the call before; None if it is the same for all.
         """
         ...
 
@@ -70,6 +70,7 @@ class GptDecoder:
             np.repeat(x.astype(np.int32), beams, axis=0)
             for x in (prompt, is_token if mask is None else mask, positions, lengths)
         )
+        self.kept = np.ones((len(self.sequences), 1), np.int32)  # the mask of generated tokens
         extra = len(decoder.inputs) - len(decoder.outputs) - 2
         if extra not in (0, 1) or len(decoder.outputs) < 2:
             counts = f"{len(decoder.inputs)} inputs and {len(decoder.outputs)} outputs"
@@ -84,8 +85,8 @@ class GptDecoder:
     def begin(self) -> Array:
         return self.run(self.first, self.sequences, self.prompt_positions)
 
-    def go_on(self, tokens: Array, sequences: Array, rows: Array) -> Array:
-        self.mask = np.concatenate((self.mask, np.ones((len(tokens), 1), np.int32)), axis=1)
+    def go_on(self, tokens: Array, sequences: Array, rows: Array | None) -> Array:
+        self.mask = np.concatenate((self.mask, self.kept), axis=1)
         self.pasts = select_rows(self.pasts, rows, axis=1)
         logits = self.run(self.decoder, tokens[:, None], self.positions)
         self.positions = self.positions + np.int32(1)
@@ -134,7 +135,7 @@ class EncoderDecoder:
         self.pasts = [empty_past(value, len(self.sequences), 0) for value in own] + self.pasts
         return self.run(self.sequences)
 
-    def go_on(self, tokens: Array, sequences: Array, rows: Array) -> Array:
+    def go_on(self, tokens: Array, sequences: Array, rows: Array | None) -> Array:
         count = (
             len(self.decoder.outputs) - 1
         )  # the decoder's own pasts; those of the encoder are the same for all beams of a prompt
@@ -153,9 +154,9 @@ class EncoderDecoder:
         return np.repeat(array, self.beams, axis=0)
 
 
-def select_rows(pasts: Sequence[Array], rows: Array, axis: int) -> list[Array]:
-    """The pasts of the sequences in `rows`, without copies if these are all rows in order."""
-    if np.array_equal(rows, np.arange(len(rows))):
+def select_rows(pasts: Sequence[Array], rows: Array | None, axis: int) -> list[Array]:
+    """The pasts of the sequences in `rows`, without copies if these are all rows in order, as None means."""
+    if rows is None or rows.tolist() == [*range(len(rows))]:
         return [*pasts]
     return [past.take(rows, axis=axis) for past in pasts]
 

@@ -159,24 +159,23 @@ def generate(
     choose: Choose,
 ) -> Array:
     """The sequences, [batch, length], continued until all have ended or have this length."""
-    sequences = decoder.sequences
-    check_result_bytes(context, (len(sequences), length), np.int32, "sequences")
-    has_ended, scores = np.zeros(len(sequences), bool), decoder.begin()
-    for size in range(sequences.shape[1], length):
+    rows, first = decoder.sequences.shape
+    check_result_bytes(context, (rows, length), np.int32, "sequences")
+    result = np.full((rows, length), pad_token, np.int32)
+    result[:, :first] = decoder.sequences
+    has_ended, scores = [False] * rows, decoder.begin()
+    for size in range(first, length):
         context.check()
-        is_first = size == decoder.sequences.shape[1]
-        scores = rules.apply(
-            scores[:, : vocabulary if vocabulary > 0 else None], sequences, is_first=is_first
-        )
+        scores = scores[:, : vocabulary if vocabulary > 0 else None]
+        scores = rules.apply(scores, result[:, :size], is_first=size == first)
         tokens = choose(scores).astype(np.int32)
-        has_ended |= tokens == rules.end_token
-        tokens = np.where(has_ended, np.int32(pad_token), tokens)
-        sequences = np.concatenate((sequences, tokens[:, None]), axis=1)
-        if has_ended.all() or sequences.shape[1] == length:
+        has_ended = [old or x == rules.end_token for old, x in zip(has_ended, tokens.tolist(), strict=True)]
+        if any(has_ended):
+            tokens[has_ended] = pad_token
+        result[:, size] = tokens
+        if all(has_ended) or size + 1 == length:
             break
-        scores = decoder.go_on(tokens, sequences, np.arange(len(tokens)))
-    result = np.full((len(sequences), length), pad_token, np.int32)
-    result[:, : sequences.shape[1]] = sequences
+        scores = decoder.go_on(tokens, result[:, : size + 1], None)
     return result
 
 

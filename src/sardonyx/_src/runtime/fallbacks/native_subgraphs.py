@@ -47,7 +47,11 @@ class SubgraphNative(Protocol):
     def has_loops(self) -> bool: ...
 
     def try_run(
-        self, feeds: object, control: RunControl | None = None, *, max_bytes: int | None = None
+        self,
+        feeds: object,
+        control: RunControl | None = None,
+        out: None = None,
+        max_bytes: int | None = None,
     ) -> dict[str, RuntimeValue] | None: ...
 
     def run_subgraph(
@@ -89,8 +93,7 @@ class CompiledSubgraph:
 
     def try_run(self, feeds: dict[str, RuntimeValue], run: RunState) -> dict[str, RuntimeValue] | None:
         """The outputs of a call on the fast path, within the memory that the run has left; None if it is not possible."""
-        max_bytes = min(run.limits.bytes, run.memory.available)
-        return self.native.try_run(feeds, run.control, max_bytes=max_bytes)
+        return self.native.try_run(feeds, run.control, None, min(run.limits.bytes, run.memory.available))
 
     def run_slow(self, feeds: dict[str, RuntimeValue], run: RunState) -> dict[str, RuntimeValue] | None:
         """The outputs of a call that is not on the fast path, since its sizes or strides may be new; None as `run`."""

@@ -4,8 +4,8 @@
 
 is a CPython function (METH_FASTCALL).  `self` is a NumPy array of i64 slots, the *frame*; `args` are the fed arrays,
 then new arrays for the outputs.  It checks each fed array against the frame: a NumPy array, C-contiguous and aligned,
-of the same element type and dims.  Equal element types may be different objects, as after unpickling an array, so
-their content is compared if the objects differ.  `enter` then writes the addresses of the arrays' elements into the
+of the same element type and dims.  Equal element types may be different objects, as after unpickling an array, or as
+`np.longlong` and `np.int64`, so their content is compared if the objects differ.  `enter` then writes the addresses of the arrays' elements into the
 slots of the program (relocations), and runs the tape on one thread.
 
 It returns a Python int: `DONE`; `MISMATCH` (nothing has happened); `FAULT` (a kernel has set the fault slot); or
@@ -51,6 +51,20 @@ REQUIRED_FLAGS = 0x1 | 0x100  # array flags: C-contiguous and aligned
 ELEMENT_BITS = 0xFFFFFFFF_00FEFFFF
 
 
+def element_slot(kind: str, character: str, number: int) -> int:
+    """The masked slot of a dtype in the byte order of the machine."""
+    order = ord("=") << 16
+    return (ord(kind) | ord(character) << 8 | order | number << 32) & ELEMENT_BITS
+
+
+# Where C's long has 64 bits, NumPy has two types of 64-bit integers, which are equal: those of long long, and of long, which is
+# the usual one.
+LONG_INTEGERS = (
+    (element_slot("i", "q", 9), element_slot("i", "l", 7)),
+    (element_slot("u", "Q", 10), element_slot("u", "L", 8)),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class ArrayFields:
     """Offsets of the fields of a PyArrayObject, in slots: pointers, except that rank and flags are C ints."""
@@ -74,6 +88,7 @@ class FastEntryBuilder(RuntimeFunctionBuilder):
     def __init__(self, target: Target, fields: ArrayFields) -> None:
         super().__init__(target)
         self.fields = fields
+        self.has_long_of_64_bits = "windows" not in target.triple
         self.frame = self.load_slot_pointer("%self", fields.data)
         self.cursor = self.new_slot("at", I64)  # index of the next slot of the frame to read
 
@@ -152,8 +167,10 @@ class FastEntryBuilder(RuntimeFunctionBuilder):
                 self.load_slot_pointer(array, self.fields.dtype),
                 self.load_slot_pointer(self.frame, index),
             )
-            fed, expected = (self.load_slot(dtype, self.fields.element) for dtype in dtypes)
-            self.mismatch_if(((fed ^ expected) & ELEMENT_BITS).ne(0))
+            fed, expected = (self.load_slot(dtype, self.fields.element) & ELEMENT_BITS for dtype in dtypes)
+            for other, usual in LONG_INTEGERS if self.has_long_of_64_bits else ():
+                fed = self.select(fed.eq(other), usual, fed)
+            self.mismatch_if(fed.ne(expected))
 
     def patch_pointer(self) -> None:
         """Applies the next relocation of the frame: writes the address of an array's elements into a slot."""

@@ -291,5 +291,5 @@ def stack_steps(steps: list[Array], search: Search, batch: int, vocabulary: int,
 
 def log_softmax(logits: Array) -> Array:
     """The logarithms of the tokens' probabilities: [rows, vocabulary] float32."""
-    shifted = logits - logits.max(axis=1, keepdims=True)
-    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
+    shifted = logits - np.maximum.reduce(logits, axis=1, keepdims=True)
+    return np.asarray(shifted - np.log(np.add.reduce(np.exp(shifted), axis=1, keepdims=True)))

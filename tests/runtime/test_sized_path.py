@@ -268,6 +268,16 @@ def test_dims_beyond_the_range_of_sizes() -> None:
     assert quick_runs(session) == 1
 
 
+def test_an_inner_size_beyond_the_range_of_sizes() -> None:
+    text = """g (float[N,M] x) => (float[N] y) { c = Concat <axis = 1> (x, x, x)
+        axis = Constant <value_ints = [1]> ()  y = ReduceSum <keepdims = 0> (c, axis) }"""
+    session = open_session(text)
+    for shape in ((2, 3), (2, 3), (0, 1 << 47), (2, 5)):
+        assert session.run({"x": np.ones(shape, F)})["y"].tolist() == [3 * shape[1]] * shape[0]
+    assert quick_runs(session) == 1
+    assert sum(session.stats.bailouts.values()) == 1
+
+
 def test_sizes_that_overflow() -> None:
     text = "g (uint8[N,M] x) => (uint8[N,K] y) { y = Concat <axis = 1> (x, x, x) }"
     session = open_session(text)

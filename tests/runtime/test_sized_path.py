@@ -17,7 +17,7 @@ from sardonyx._src.errors import EvaluationError, InputError, LimitError, Output
 from sardonyx._src.runtime.engine.engine import NativeEngine
 from sardonyx._src.runtime.fast_path.sized_path import SizedPath
 from sardonyx._src.runtime.runs.native_program import NativeProgram
-from sardonyx._src.runtime.saved_programs.save import save_compiled
+from sardonyx._src.runtime.saved_programs.writing import save_compiled
 
 F = np.float32
 Floats = NDArray[np.float32]

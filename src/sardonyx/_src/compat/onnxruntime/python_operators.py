@@ -50,7 +50,7 @@ def define_operator(domain: str, name: str, overloads: tuple[PythonOperator, ...
     schema = schema_of(domain, name, [overload._nativedef for overload in overloads])
     kernel = kernel_of(name, by_types)
     declare_attributes(kernel, schema.attributes)
-    DEFINITIONS[kernel] = OwnOperator(kernel, schema, type_rule(by_types), None, None, None)
+    DEFINITIONS[kernel] = OwnOperator(kernel, schema, type_rule(by_types), None, None, None, "exact")
     return kernel
 
 

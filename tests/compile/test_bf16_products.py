@@ -1,7 +1,12 @@
-"""Products of factors rounded to bfloat16: the bound of their error, in AMX tiles and on vectors."""
+"""Products of factors rounded to bfloat16: the bound of their error, in AMX tiles and on vectors.
+
+Where the processor has no AMX, or the system refuses it, tiles are emulated.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 
 import ml_dtypes
@@ -10,6 +15,7 @@ import pytest
 
 from compile import guarded
 from compile.amx_features import without_amx
+from compile.emulated_amx import emulated_amx, with_emulated_amx
 from compile.test_integer_matmul import compile_for
 from sardonyx._src.compile.codegen.expressions import Apply, Local
 from sardonyx._src.compile.kernels.conv.bf16_convolution import bf16_convolution_step, pack_bf16_weights
@@ -32,7 +38,7 @@ needs_bf16 = pytest.mark.skipif(
     not has_bf16_products(HOST), reason="the processor has no products of bfloat16"
 )
 TARGETS = [replace(HOST, features=without_amx(HOST.features))]
-TARGETS += [HOST] if has_amx_bf16(HOST) else []
+TARGETS += [HOST if has_amx_bf16(HOST) else with_emulated_amx(HOST)]
 SIZES = [(1, 1, 1), (3, 5, 7), (17, 64, 33), (33, 200, 70), (5, 2050, 20), (2, 3, 16, 40)]
 WINDOWS = [
     (64, 33, ConvWindow()),
@@ -42,6 +48,12 @@ WINDOWS = [
     (5, 16, ConvWindow((3, 2), (1, 2), (1, 2), (1, 0))),
     (6, 16, ConvWindow((3, 3), (2, 2), (2, 1), (1, 1))),
 ]
+
+
+@pytest.fixture(autouse=True)
+def tiles() -> Iterator[None]:
+    with nullcontext() if has_amx_bf16(HOST) else emulated_amx():
+        yield
 
 
 def round_to_bf16(array: Array) -> Array:

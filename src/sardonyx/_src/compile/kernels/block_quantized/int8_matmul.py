@@ -7,6 +7,7 @@ unpacked into scratch, after the partial sums, and the register tiles of all row
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from sardonyx._src.compile.codegen import LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
@@ -17,10 +18,12 @@ from sardonyx._src.compile.kernels.block_quantized.int8_tiles import (
     accumulate_unpacked,
     unpack_span,
 )
-from sardonyx._src.compile.kernels.gemm.accumulators import Microkernel, init_accumulators, load_accumulators
-from sardonyx._src.compile.kernels.gemm.loop_nest import PanelRows
-from sardonyx._src.compile.kernels.gemm.microkernel import clamp_row, dispatch_tile
+from sardonyx._src.compile.kernels.gemm import nest
+from sardonyx._src.compile.kernels.gemm.accumulators import Microkernel
+from sardonyx._src.compile.kernels.gemm.microkernel import clamp_row
+from sardonyx._src.compile.kernels.gemm.nest import EarlierSums, TileSums
 from sardonyx._src.compile.kernels.gemm.output import TileStore
+from sardonyx._src.compile.kernels.gemm.panel_rows import PanelRows
 from sardonyx._src.compile.kernels.gemm.row_blocks import loop_row_blocks
 from sardonyx._src.compile.kernels.loops.vectors import i64
 from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
@@ -33,12 +36,12 @@ def emit_few_int8_rows(
     b = m.b
     num_blocks = count_blocks(b, size, format_)
     tile_store = TileStore(unit.output, unit.first_row, unit.column, size["columns"])
-    for rows in dispatch_tile(m, unit.num_rows, tile_store):
-        init_accumulators(m, rows)
-        starts = [(unit.first_row + clamp_row(b, r, unit.num_rows)) * size["a_row"] for r in range(rows)]
-        accumulate_packed(
-            m, [b.gep(unit.a, start, "i8") for start in starts], unit.panel, num_blocks, format_
-        )
+
+    def add_blocks(rows: int) -> None:
+        addresses = row_addresses(m, size, unit.a, unit.first_row, unit.num_rows, rows)
+        accumulate_packed(m, addresses, unit.panel, num_blocks, format_)
+
+    nest.emit_tile(m, unit.num_rows, TileSums(tile_store), add_blocks)
 
 
 def emit_many_int8_rows(
@@ -58,13 +61,21 @@ def emit_many_int8_rows(
             first = unit.first_row + block.first_row
             sums = b.gep(b.scratch, block.index * (tile.rows * tile.width))
             tile_store = TileStore(unit.output, first, unit.column, size["columns"], sums, is_last)
-            for rows in dispatch_tile(m, block.num_rows, tile_store):
-                init_accumulators(m, rows)
-                with b.if_then(is_first.eq(0)):
-                    load_accumulators(m, rows, sums)
-                starts = [(first + clamp_row(b, r, block.num_rows)) * size["a_row"] for r in range(rows)]
-                addresses = [b.gep(a, start, "i8") for start in starts]
+
+            def add_blocks(rows: int, first: LLVMValue = first, num_rows: LLVMValue = block.num_rows) -> None:
+                addresses = row_addresses(m, size, a, first, num_rows, rows)
                 accumulate_unpacked(m, addresses, packed, codes, count, format_)
+
+            resumed = EarlierSums(sums, partial(is_first.eq, 0))
+            nest.emit_tile(m, block.num_rows, TileSums(tile_store, resumed=resumed), add_blocks)
+
+
+def row_addresses(
+    m: Microkernel, size: Mapping[str, LLVMValue], a: str, first: LLVMValue, num_rows: LLVMValue, rows: int
+) -> list[str]:
+    """The addresses of `rows` quantized rows of a tile of `num_rows` rows from `first` on."""
+    starts = [(first + clamp_row(m.b, r, num_rows)) * size["a_row"] for r in range(rows)]
+    return [m.b.gep(a, start, "i8") for start in starts]
 
 
 def count_blocks(b: KernelBuilder, size: Mapping[str, LLVMValue], format_: BlockFormat) -> LLVMValue:

@@ -20,22 +20,24 @@ from sardonyx._src.compile.kernels.block_quantized.blocks import BlockFormat, Pa
 from sardonyx._src.compile.kernels.block_quantized.int8_matmul import emit_few_int8_rows, emit_many_int8_rows
 from sardonyx._src.compile.kernels.block_quantized.tiles import TermSpan, accumulate_span, dequantize_span
 from sardonyx._src.compile.kernels.epilogue import NO_EPILOGUE, Epilogue
+from sardonyx._src.compile.kernels.gemm import nest
 from sardonyx._src.compile.kernels.gemm.accumulators import (
     FLOAT32_ARITHMETIC,
     Microkernel,
-    init_accumulators,
     make_microkernel,
 )
-from sardonyx._src.compile.kernels.gemm.loop_nest import PanelRows, TermRange, emit_tile, unit_rows
-from sardonyx._src.compile.kernels.gemm.microkernel import clamp_row, dispatch_tile
+from sardonyx._src.compile.kernels.gemm.loop_nest import unit_rows
+from sardonyx._src.compile.kernels.gemm.microkernel import clamp_row
+from sardonyx._src.compile.kernels.gemm.nest import TileSums
 from sardonyx._src.compile.kernels.gemm.output import (
     TileStore,
     load_output_matrix,
     output_arguments,
     output_parameters,
 )
+from sardonyx._src.compile.kernels.gemm.panel_rows import PanelRows, TermRange, emit_row_blocks
 from sardonyx._src.compile.kernels.gemm.register_tile import make_tile
-from sardonyx._src.compile.kernels.gemm.row_blocks import loop_row_blocks, rows_per_unit
+from sardonyx._src.compile.kernels.gemm.row_blocks import rows_per_unit
 from sardonyx._src.compile.kernels.loops.vectors import i64
 from sardonyx._src.compile.kernels.tuning.tuning import BlockQuantizedTuning, GemmTuning, tuning_for
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
@@ -146,12 +148,14 @@ def emit_few_rows(
 ) -> None:
     """One register tile over all of K."""
     b = m.b
-    tile_store = TileStore(unit.output, unit.first_row, unit.column, size["columns"])
+    store = TileStore(unit.output, unit.first_row, unit.column, size["columns"])
     span = TermSpan(unit.panel, i64(b, 0), size["k"])
-    for rows in dispatch_tile(m, unit.num_rows, tile_store):
-        init_accumulators(m, rows)
+
+    def add_terms(rows: int) -> None:
         starts = [(unit.first_row + clamp_row(b, r, unit.num_rows)) * size["a_row"] for r in range(rows)]
         accumulate_span(m, [b.gep(unit.a, start) for start in starts], span, format_)
+
+    nest.emit_tile(m, unit.num_rows, TileSums(store), add_terms)
 
 
 def emit_many_rows(
@@ -176,5 +180,4 @@ def emit_many_rows(
             unit.num_rows,
             unit.column,
         )
-        with loop_row_blocks(m, unit.num_rows) as block:
-            emit_tile(m, size, rows, block, TermRange(k, count, None, has_next=False))
+        emit_row_blocks(m, size, rows, TermRange(k, count, None, has_next=False))

@@ -27,10 +27,8 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.accumulators import (
-    CACHE_LINE_FLOATS,
     FLOAT32_ARITHMETIC,
     Microkernel,
-    Prefetch,
     accumulate,
     add_partial_sums,
     init_accumulators,
@@ -39,6 +37,7 @@ from sardonyx._src.compile.kernels.gemm.accumulators import (
 )
 from sardonyx._src.compile.kernels.gemm.microkernel import clamp_row, dispatch_row_count
 from sardonyx._src.compile.kernels.gemm.panels import Panels, pack_tensor
+from sardonyx._src.compile.kernels.gemm.prefetch import CACHE_LINE_FLOATS, Prefetch
 from sardonyx._src.compile.kernels.gemm.register_tile import choose_tile, make_tile
 from sardonyx._src.compile.kernels.gemm.row_blocks import RowBlock, loop_row_blocks
 from sardonyx._src.compile.kernels.loops.lanes import transpose

@@ -19,15 +19,28 @@ from sardonyx._src.compile.codegen import I64, Element, LLVMType, LLVMValue, Sta
 from sardonyx._src.compile.codegen.element_types import convert
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.gemm.amx_tiles import AmxTiles, new_amx_tiles, release_tiles
+from sardonyx._src.compile.kernels.gemm.amx_tiles import (
+    AmxOperands,
+    AmxTiles,
+    clear_tiles,
+    load_tiles,
+    multiply_tiles,
+    new_amx_tiles,
+    release_tiles,
+    store_tiles,
+)
+from sardonyx._src.compile.kernels.gemm.prefetch import (
+    CACHE_LINE_BYTES,
+    CACHE_LINE_FLOATS,
+    Prefetch,
+    prefetch_term,
+)
 from sardonyx._src.compile.kernels.gemm.quantized_rows import match_quantized_result
 from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile
 from sardonyx._src.compile.kernels.loops.vectors import prefetch as prefetch_l1
 from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning, tuning_for
 
 F32 = LLVMType("float")
-CACHE_LINE_FLOATS = 16
-CACHE_LINE_BYTES = 4 * CACHE_LINE_FLOATS
 
 RankOneUpdate: TypeAlias = "Callable[[Microkernel, Sequence[str], str, LLVMValue, LLVMValue | None], None]"
 PREFETCHED_ROWS = 8  # the row of an unpacked B that is prefetched is so far after the row that is multiplied
@@ -106,6 +119,8 @@ def init_accumulators(m: Microkernel, rows: int, bias: str | None = None) -> Non
     if bias is not None:
         load_accumulators(m, rows, bias, m.b.constant(0, I64))
         return
+    if m.amx is not None:
+        clear_tiles(m.b, m.amx, rows)
     for accumulators in m.accumulators[:rows]:
         for slot in accumulators:
             m.b.store(slot, m.b.constant(0.0, m.vector_type))
@@ -115,6 +130,8 @@ def load_accumulators(
     m: Microkernel, rows: int, partial_sums: str, row_stride: LLVMValue | None = None
 ) -> None:
     """Loads the accumulators from partial sums, whose rows are `row_stride` floats apart (the tile's width if None)."""
+    if m.amx is not None:
+        load_tiles(m.b, m.amx, rows, partial_sums, stride_or_width(m, row_stride))
     for slot, memory in spill_slots(m, rows, partial_sums, row_stride):
         m.b.store(slot, m.b.load(memory))
 
@@ -123,6 +140,8 @@ def spill_accumulators(
     m: Microkernel, rows: int, partial_sums: str, row_stride: LLVMValue | None = None
 ) -> None:
     """Stores the accumulators as partial sums, for `load_accumulators`."""
+    if m.amx is not None:
+        store_tiles(m.b, m.amx, rows, partial_sums, stride_or_width(m, row_stride))
     for slot, memory in spill_slots(m, rows, partial_sums, row_stride):
         m.b.store(memory, m.b.load(slot))
 
@@ -131,6 +150,7 @@ def add_partial_sums(
     m: Microkernel, rows: int, partial_sums: str, row_stride: LLVMValue | None = None
 ) -> None:
     """Adds partial sums, whose rows are `row_stride` floats apart (the tile's width if None), to the accumulators."""
+    assert m.amx is None, "AMX tiles cannot be added to memory"
     for slot, memory in spill_slots(m, rows, partial_sums, row_stride):
         m.b.store(slot, m.b.load(memory) + m.b.load(slot))
 
@@ -139,8 +159,7 @@ def spill_slots(
     m: Microkernel, rows: int, partial_sums: str, row_stride: LLVMValue | None
 ) -> list[tuple[StackSlot, StackSlot]]:
     """Pairs of an accumulator and its memory among the partial sums."""
-    b = m.b
-    row_stride = b.constant(m.tile.width, I64) if row_stride is None else row_stride
+    b, row_stride = m.b, stride_or_width(m, row_stride)
     pairs = []
     for r, accumulators in enumerate(m.accumulators[:rows]):
         row = b.gep(partial_sums, row_stride * r)
@@ -149,26 +168,16 @@ def spill_slots(
     return pairs
 
 
+def stride_or_width(m: Microkernel, row_stride: LLVMValue | None) -> LLVMValue:
+    return m.b.constant(m.tile.width, I64) if row_stride is None else row_stride
+
+
 def vector_slot(m: Microkernel, base: str, index: LLVMValue) -> StackSlot:
     """The memory of a vector of the accumulators' type, at an element of 4 bytes."""
     return StackSlot(m.b.gep(base, index), m.vector_type)
 
 
 # --- accumulation --------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Prefetch:
-    """Memory that is prefetched into L2 while a tile accumulates: `bytes_per_term` from `address` on, for each k.
-
-    max_bytes: a power of two, at least `bytes_per_term`; one instruction is emitted for each cache line in it.
-    line_stride: bytes between the cache lines of a term.
-    """
-
-    address: str
-    bytes_per_term: LLVMValue | int = CACHE_LINE_BYTES
-    max_bytes: int = CACHE_LINE_BYTES
-    line_stride: LLVMValue | int = CACHE_LINE_BYTES
 
 
 def accumulate(
@@ -206,6 +215,12 @@ def accumulate(
         update(i)
 
 
+def accumulate_tiles(m: Microkernel, operands: AmxOperands, rows: int) -> None:
+    """`accumulate` for AMX tiles: adds the products of their operands to the accumulators of `rows` rows."""
+    assert m.amx is not None, "the microkernel must have AMX tiles"
+    multiply_tiles(m.b, m.amx, m.arithmetic.amx_instruction, operands, rows)
+
+
 def update_term(
     m: Microkernel,
     rows: Sequence[str],
@@ -232,20 +247,6 @@ def prefetch_column(m: Microkernel, rows: Sequence[str], k: LLVMValue, stride: L
     """Prefetches a later column of a strided A into L1: hardware prefetchers do not follow strides across pages."""
     if stride is not None and len(rows) == m.tile.rows:
         prefetch_l1(m.b, m.b.gep(rows[0], (k + GemmTuning.strided_prefetch_terms) * stride))
-
-
-def prefetch_term(b: KernelBuilder, prefetch: Prefetch, k: LLVMValue) -> None:
-    """Prefetches the bytes of term k: the `max_bytes` from its first cache line on."""
-    start = b.gep(prefetch.address, k * prefetch.bytes_per_term, "i8")
-    for line in range(-(-prefetch.max_bytes // CACHE_LINE_BYTES)):
-        prefetch_l2(b, start, b.constant(line, I64) * prefetch.line_stride)
-
-
-def prefetch_l2(b: KernelBuilder, address: str, offset: LLVMValue) -> None:
-    """Prefetches the cache line of a byte into L2; its address need not be readable."""
-    b.declarations["declare void @llvm.prefetch.p0(ptr, i32 immarg, i32 immarg, i32 immarg)"] = None
-    pointer = b.gep(address, offset, "i8")
-    b.lines.append(f" call void @llvm.prefetch.p0(ptr {pointer}, i32 0, i32 2, i32 1)")
 
 
 # --- float32, and B of half precision ------------------------------------------------------------

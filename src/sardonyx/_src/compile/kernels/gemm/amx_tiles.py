@@ -54,9 +54,7 @@ class AmxOperands:
     """The operands of a block of tiles.
 
     left: the address of the first row of A; rows are `row_stride` words apart.
-    panel: the address of B [words, width].
-    start: the address of the initial sums; None: they are zeros.
-    start_stride: words between the rows of the initial sums; 0 if one row serves for all.
+    panel: the address of B [words, width]; words: a multiple of the tiles' words.
     next_panel: memory that is prefetched into the level-2 cache meanwhile.
     """
 
@@ -64,9 +62,7 @@ class AmxOperands:
     row_stride: LLVMValue
     panel: str
     words: LLVMValue
-    start: str | None
-    start_stride: LLVMValue
-    next_panel: PanelShare | None = None
+    next_panel: PanelShare
 
 
 def has_amx_int8(target: Target) -> bool:
@@ -122,55 +118,50 @@ def release_tiles(b: KernelBuilder) -> None:
     b.lines.append(" call void @llvm.x86.tilerelease()")
 
 
+def clear_tiles(b: KernelBuilder, tiles: AmxTiles, rows: int) -> None:
+    """Sets the sums of `rows` rows, 16 or 32, to zeros."""
+    b.declarations["declare void @llvm.x86.tilezero(i8 immarg)"] = None
+    for _, _, tile in sum_tiles(tiles, rows):
+        b.lines.append(f" call void @llvm.x86.tilezero(i8 {tile})")
+
+
+def load_tiles(b: KernelBuilder, tiles: AmxTiles, rows: int, address: str, row_stride: LLVMValue) -> None:
+    """Loads the sums of `rows` rows, 16 or 32, which are `row_stride` words apart; 0 if one row serves for all."""
+    for r, v, tile in sum_tiles(tiles, rows):
+        offset = row_stride * (r * TILE_ROWS) + v * TILE_ROWS
+        access_tile(b, "tileloadd64", tile, b.gep(address, offset, "i32"), row_stride)
+
+
+def store_tiles(b: KernelBuilder, tiles: AmxTiles, rows: int, address: str, row_stride: LLVMValue) -> None:
+    """Stores the sums of the rows that are configured among `rows` rows, 16 or 32, `row_stride` words apart."""
+    for r, v, tile in sum_tiles(tiles, rows):
+        offset = row_stride * (r * TILE_ROWS) + v * TILE_ROWS
+        access_tile(b, "tilestored64", tile, b.gep(address, offset, "i32"), row_stride)
+
+
 def multiply_tiles(
-    b: KernelBuilder,
-    tiles: AmxTiles,
-    instruction: str,
-    operands: AmxOperands,
-    num_rows: LLVMValue,
-    spill: str,
+    b: KernelBuilder, tiles: AmxTiles, instruction: str, operands: AmxOperands, rows: int
 ) -> None:
-    """Stores the initial sums plus A [num_rows, words] @ B at `spill`, [32, width] words.
-
-    instruction: the intrinsic's name, such as `tdpbusd`.
-    words: a multiple of the tiles' words.
-    """
-    configure_rows(b, tiles, num_rows)
-    is_tall = num_rows > TILE_ROWS
-    for condition, blocks in ((is_tall, BLOCKS), (is_tall.eq(0), 1)):
-        with b.if_then(condition):
-            multiply_blocks(b, tiles, instruction, operands, blocks, spill)
-
-
-def multiply_blocks(
-    b: KernelBuilder, tiles: AmxTiles, instruction: str, operands: AmxOperands, blocks: int, spill: str
-) -> None:
-    """`multiply_tiles` for a number of blocks of 16 rows."""
+    """Adds A [rows, words] @ B to the sums of 16 or 32 rows; instruction: the intrinsic's name, such as `tdpbusd`."""
     width = tiles.vectors * TILE_ROWS
-    sums = [(r, v, accumulator_tiles(r)[v]) for r in range(blocks) for v in range(tiles.vectors)]
-    for r, v, tile in sums:
-        if operands.start is None:
-            b.declarations["declare void @llvm.x86.tilezero(i8 immarg)"] = None
-            b.lines.append(f" call void @llvm.x86.tilezero(i8 {tile})")
-        else:
-            offset = operands.start_stride * (r * TILE_ROWS) + v * TILE_ROWS
-            access_tile(b, "tileloadd64", tile, b.gep(operands.start, offset, "i32"), operands.start_stride)
     panel_stride = b.constant(width, I64)
+    b.declarations[f"declare void @llvm.x86.{instruction}(i8 immarg, i8 immarg, i8 immarg)"] = None
     with b.loop(b.constant(0, I64), operands.words, tiles.words, "k") as k:
         for v in range(tiles.vectors):
             address = b.gep(operands.panel, k * width + v * TILE_ROWS, "i32")
             access_tile(b, "tileloadd64", RIGHT + v, address, panel_stride)
-        for r in range(blocks):
+        for r in range(rows // TILE_ROWS):
             address = b.gep(operands.left, operands.row_stride * (r * TILE_ROWS) + k, "i32")
             access_tile(b, "tileloadd64", LEFT + r, address, operands.row_stride)
-        if operands.next_panel is not None:
-            prefetch_share(b, operands.next_panel, k * (width * WORD_BYTES))
-        b.declarations[f"declare void @llvm.x86.{instruction}(i8 immarg, i8 immarg, i8 immarg)"] = None
-        for r, v, tile in sums:
+        prefetch_share(b, operands.next_panel, k * (width * WORD_BYTES))
+        for r, v, tile in sum_tiles(tiles, rows):
             b.lines.append(f" call void @llvm.x86.{instruction}(i8 {tile}, i8 {LEFT + r}, i8 {RIGHT + v})")
-    for r, v, tile in sums:
-        offset = b.constant(r * TILE_ROWS * width + v * TILE_ROWS, I64)
-        access_tile(b, "tilestored64", tile, b.gep(spill, offset, "i32"), panel_stride)
+
+
+def sum_tiles(tiles: AmxTiles, rows: int) -> list[tuple[int, int, int]]:
+    """The tiles of the sums of `rows` rows: the block of rows, the block of columns, and the number of each."""
+    blocks = range(rows // TILE_ROWS)
+    return [(r, v, accumulator_tiles(r)[v]) for r in blocks for v in range(tiles.vectors)]
 
 
 def share_panel(

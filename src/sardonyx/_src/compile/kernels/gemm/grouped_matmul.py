@@ -1,7 +1,7 @@
 """Grouped GEMM: y[row] = a[row / selections] @ b[group of row], for rows that are sorted by group.
 
     for panel of the matrix of a group:                    # a unit of work; a group without rows has nothing to do
-        for rows of the group: as in `loop_nest.py`        # `order` has the numbers of the rows of A and y
+        for rows of the group: as in `panel_rows.py`       # `order` has the numbers of the rows of A and y
 
 Nothing is gathered: the microkernel reads rows of A by their addresses, and the store maps rows of the tile to rows of y.  A
 panel is read once for all rows of its group, and panels of groups without rows are not read.  Sums have the same bits as
@@ -23,9 +23,9 @@ from sardonyx._src.compile.kernels.gemm.accumulators import (
     make_microkernel,
     panel_address,
 )
-from sardonyx._src.compile.kernels.gemm.loop_nest import PanelRows, emit_rows
 from sardonyx._src.compile.kernels.gemm.matmul import is_large
 from sardonyx._src.compile.kernels.gemm.output import load_output_matrix, output_arguments, output_parameters
+from sardonyx._src.compile.kernels.gemm.panel_rows import PanelRows, emit_rows
 from sardonyx._src.compile.kernels.gemm.panels import Panels
 from sardonyx._src.compile.kernels.gemm.promoted_panels import scratch_bytes
 from sardonyx._src.compile.kernels.gemm.register_tile import make_tile

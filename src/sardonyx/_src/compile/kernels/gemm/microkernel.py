@@ -28,7 +28,7 @@ from sardonyx._src.compile.kernels.gemm.accumulators import (
     Microkernel,
     spill_accumulators,
 )
-from sardonyx._src.compile.kernels.gemm.amx_tiles import AmxOperands, multiply_tiles
+from sardonyx._src.compile.kernels.gemm.amx_tiles import configure_rows
 from sardonyx._src.compile.kernels.gemm.output import TileStore
 from sardonyx._src.compile.kernels.gemm.tile_store import (
     is_full_width,
@@ -45,10 +45,12 @@ def dispatch_tile(m: Microkernel, rows_left: LLVMValue, tile_store: TileStore) -
     as in `dispatch_row_count`.
     """
     b, spill = m.b, tile_store.spill or m.spill
+    if m.amx is not None:
+        configure_rows(b, m.amx, rows_left)
     from_registers = stores_registers(m, rows_left, tile_store)
     for rows in dispatch_row_count(b, rows_left, m.tile.row_counts):
         yield rows
-        if rows == m.tile.rows:
+        if rows == m.tile.rows and m.amx is None:
             store_or_spill(m, from_registers, spill, tile_store)
         else:
             spill_accumulators(m, rows, spill)
@@ -57,16 +59,6 @@ def dispatch_tile(m: Microkernel, rows_left: LLVMValue, tile_store: TileStore) -
         is_spilled = is_spilled & tile_store.is_last
     with b.if_then(is_spilled):
         store_spilled_tile(m, rows_left, spill, tile_store)
-
-
-def compute_amx_tile(
-    m: Microkernel, operands: AmxOperands, num_rows: LLVMValue, tile_store: TileStore
-) -> None:
-    """Computes a tile of 1 to 32 rows in AMX tiles, and stores it by way of the spill area."""
-    assert m.amx is not None, "the microkernel must have AMX tiles"
-    spill = tile_store.spill or m.spill
-    multiply_tiles(m.b, m.amx, m.arithmetic.amx_instruction, operands, num_rows, spill)
-    store_spilled_tile(m, num_rows, spill, tile_store)
 
 
 def dispatch_row_count(b: KernelBuilder, rows_left: LLVMValue, row_counts: Sequence[int]) -> Iterator[int]:
@@ -103,7 +95,7 @@ def store_or_spill(m: Microkernel, from_registers: LLVMValue, spill: str, tile_s
 
 def stores_registers(m: Microkernel, rows_left: LLVMValue, tile_store: TileStore) -> LLVMValue:
     """Whether a tile is stored from registers, without a spill: a full, complete one with a cheap epilogue."""
-    if not is_cheap(m.epilogue, m.b.target):
+    if m.amx is not None or not is_cheap(m.epilogue, m.b.target):
         return m.b.constant(0, LLVMType("i1"))
     is_complete = rows_left >= m.tile.rows
     if m.tile.lanes == 1:  # no masks

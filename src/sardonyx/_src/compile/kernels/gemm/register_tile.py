@@ -44,8 +44,10 @@ class RegisterTile:
     def row_counts(self) -> list[int]:
         """The numbers of rows that code is emitted for, ascending: 1, an intermediate number, and the full tile.
 
-        A short tile has one row less as intermediate number: `loop_row_blocks` uses blocks of this height to even blocks out.
+        AMX tiles are configured for the rows that are left; the numbers are those of one and two blocks of tiles.  A short tile has one row less as intermediate number: `loop_row_blocks` uses blocks of this height to even blocks out.
         """
+        if self.amx_words:
+            return [TILE_ROWS * blocks for blocks in range(1, BLOCKS + 1)]
         is_short = self.rows <= GemmTuning.max_short_rows
         return sorted({1, self.rows - 1 if is_short else self.rows // 2, self.rows} - {0})
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from sardonyx._src.compile.codegen import I64, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.gemm.accumulators import Microkernel
+from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile
 from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
 from sardonyx._src.ir.dims import Known
 
@@ -28,6 +29,11 @@ class RowBlock:
     num_rows: LLVMValue
 
 
+def count_blocks(b: KernelBuilder, tile: RegisterTile, rows: LLVMValue) -> LLVMValue:
+    """The number of register tiles of `rows` rows."""
+    return b.udiv(rows + (tile.rows - 1), tile.rows)
+
+
 @contextmanager
 def loop_row_blocks(m: Microkernel, count: LLVMValue) -> Iterator[RowBlock]:
     """A loop over the blocks of `count` rows: full tiles, then those with one row less, if these even them out.
@@ -36,7 +42,7 @@ def loop_row_blocks(m: Microkernel, count: LLVMValue) -> Iterator[RowBlock]:
     (`dispatch_row_count`).
     """
     b, rows, zero = m.b, m.tile.rows, m.b.constant(0, I64)
-    blocks = b.udiv(count + (rows - 1), rows)
+    blocks = count_blocks(b, m.tile, count)
     num_low = blocks * rows - count
     num_low = b.select(num_low <= blocks, num_low, zero) if m.tile.has_low_blocks else zero
     num_full = blocks - num_low

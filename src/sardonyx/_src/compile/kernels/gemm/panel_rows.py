@@ -48,9 +48,10 @@ from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
 
 @dataclass(frozen=True, slots=True)
 class PanelRows:
-    """The product of some rows of A and one panel of B.
+    """The product of some rows of A and one panel of B, or some columns of a B that is not packed.
 
     a, panel, bias: addresses of A, of the panel and of its bias.
+    panel_step: the stride of B along k; None if B is packed.
     a_step: the stride of A along k; None if it is 1.
     first_row, num_rows, column: the rows of the output, and the first column, that the product is stored to.
     update: the low-rank update, if there is one.
@@ -65,6 +66,7 @@ class PanelRows:
     first_row: LLVMValue
     num_rows: LLVMValue
     column: LLVMValue
+    panel_step: LLVMValue | None = None
     update: UpdateRows | None = None
     map_row: Callable[[LLVMValue], LLVMValue] | None = None
 
@@ -128,7 +130,8 @@ def emit_rows(
         block = i * k_block
         count = b.min(k_block, size["k"] - block)
         if prefetches is None:
-            emit_k_block(m, size, rows, TermRange(block, count, None, block=block))
+            has_next = rows.panel_step is None
+            emit_k_block(m, size, rows, TermRange(block, count, None, has_next, block=block))
         else:
             with b.loop(b.constant(0, I64), count + (part_length - 1), part_length, "part") as part:
                 ends_block, length = part + part_length >= count, b.min(part_length, count - part)
@@ -221,14 +224,17 @@ def add_products(
     terms: TermRange,
 ) -> EmitRows:
     """Adds the terms to accumulators in vectors."""
-    b = m.b
-    panel = panel_address(m, unit.panel, terms.first * m.tile.width)
+    b, step = m.b, m.tile.width if unit.panel_step is None else unit.panel_step
+    panel = panel_address(m, unit.panel, terms.first * step)
 
     def add(rows: int) -> None:
         starts = [unit.row_of_a(first + clamp_row(b, r, block.num_rows)) * size["a_row"] for r in range(rows)]
         offset = terms.first if unit.a_step is None else terms.first * unit.a_step
         addresses = [b.gep(unit.a, start + offset) for start in starts]
-        accumulate_terms(m, addresses, panel, block, terms, unit.a_step)
+        if terms.has_next:
+            accumulate_terms(m, addresses, panel, block, terms, unit.a_step)
+        else:
+            accumulate(m, addresses, panel, terms.count, unit.a_step, row_stride=unit.panel_step)
 
     return add
 
@@ -262,9 +268,6 @@ def accumulate_terms(
 ) -> None:
     """`accumulate` with prefetches: each row block prefetches a share of the panel's next block."""
     b, count = m.b, terms.count
-    if not terms.has_next:
-        accumulate(m, rows, panel, count, stride, None)
-        return
     next_block = terms.next_block or panel_address(m, panel, count * m.tile.width)
     if terms.prefetches is None:
         line = b.min(block.index, -(-panel_row_bytes(m) // CACHE_LINE_BYTES) - 1)

@@ -116,14 +116,16 @@ def few_rows_module(
         column = unit * m.tile.width
         rows = PanelRows(
             a=a,
+            a_row=size["a_row"],
             a_step=size["a_step"] if has_strided_a else None,
             panel=b.gep(matrix, column),
-            bias=None,
+            panel_step=size["b_row"],
+            k=size["k"],
             output=output,
             first_row=b.constant(0, I64),
             num_rows=size["rows"],
             column=column,
-            panel_step=size["b_row"],
+            end_column=size["columns"],
         )
-        emit_rows(m, size, rows, k_blocks, is_large=False)
+        emit_rows(m, rows, k_blocks, is_large=False)
     return b.build_module(name)

@@ -97,16 +97,17 @@ def grouped_matmul_module(
         ) as row:
             rows = PanelRows(
                 a=a,
-                a_step=None,
+                a_row=size["a_row"],
                 panel=panel_address(m, panels, unit * size["k"] * m.tile.width),
-                bias=None,
+                k=size["k"],
                 output=replace(y, map_row=row_of),
                 first_row=row,
                 num_rows=b.min(end - first - row, GemmTuning.max_rows),
                 column=panel * m.tile.width,
+                end_column=size["columns"],
                 map_row=lambda number: b.udiv(row_of(number), size["selections"]),
             )
-            emit_rows(m, size, rows, k_blocks, is_large=is_large)
+            emit_rows(m, rows, k_blocks, is_large=is_large)
     return b.build_module(name)
 
 

@@ -117,16 +117,19 @@ def emit_matmul(
         with b.loop(first, end + (GemmTuning.max_rows - 1), GemmTuning.max_rows, "rows") as row:
             rows = PanelRows(
                 a=a_item,
+                a_row=size["a_row"],
                 a_step=size["a_step"] if has_strided_a else None,
                 panel=panel_address(m, b_item, panel * size["k"] * width),
+                k=size["k"],
                 bias=None if bias is None else b.gep(bias, panel * width),
                 output=batch_output(m, y, size, outer, inner),
                 first_row=row,
                 num_rows=b.min(end - row, GemmTuning.max_rows),
                 column=panel * width,
+                end_column=size["columns"],
                 update=update,
             )
-            emit_rows(m, size, rows, k_blocks, is_large=is_large)
+            emit_rows(m, rows, k_blocks, is_large=is_large)
 
 
 def unit_rows(

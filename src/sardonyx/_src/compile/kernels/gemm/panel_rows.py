@@ -10,7 +10,7 @@ Blocks depend only on k: a row has the same bits whatever the other rows, the ti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -46,27 +46,31 @@ from sardonyx._src.compile.kernels.gemm.row_blocks import (
 from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PanelRows:
     """The product of some rows of A and one panel of B, or some columns of a B that is not packed.
 
     a, panel, bias: addresses of A, of the panel and of its bias.
+    a_row, a_step: the strides of A along the rows and along k; a_step is None if it is 1.
     panel_step: the stride of B along k; None if B is packed.
-    a_step: the stride of A along k; None if it is 1.
-    first_row, num_rows, column: the rows of the output, and the first column, that the product is stored to.
+    first_row, num_rows, column, end_column: the rows of the output, the first column, that the product is stored to, and
+        the end of all columns.
     update: the low-rank update, if there is one.
     map_row: emits the row of A for a row of the product; None if they are the same.
     """
 
     a: str
-    a_step: LLVMValue | None
+    a_row: LLVMValue
+    a_step: LLVMValue | None = None
     panel: str
-    bias: str | None
+    panel_step: LLVMValue | None = None
+    k: LLVMValue
+    bias: str | None = None
     output: OutputMatrix
     first_row: LLVMValue
     num_rows: LLVMValue
     column: LLVMValue
-    panel_step: LLVMValue | None = None
+    end_column: LLVMValue
     update: UpdateRows | None = None
     map_row: Callable[[LLVMValue], LLVMValue] | None = None
 
@@ -105,7 +109,6 @@ class TermRange:
 
 def emit_rows(
     m: Microkernel,
-    size: Mapping[str, LLVMValue],
     rows: PanelRows,
     k_blocks: tuple[LLVMValue, LLVMValue],
     *,
@@ -128,23 +131,23 @@ def emit_rows(
         part_length = b.select(is_sparse, k_block, short)
     with b.loop(b.constant(0, I64), num_blocks, 1, "k_block") as i:
         block = i * k_block
-        count = b.min(k_block, size["k"] - block)
+        count = b.min(k_block, rows.k - block)
         if prefetches is None:
             has_next = rows.panel_step is None
-            emit_k_block(m, size, rows, TermRange(block, count, None, has_next, block=block))
+            emit_k_block(m, rows, TermRange(block, count, None, has_next, block=block))
         else:
             with b.loop(b.constant(0, I64), count + (part_length - 1), part_length, "part") as part:
                 ends_block, length = part + part_length >= count, b.min(part_length, count - part)
                 terms = TermRange(block + part, length, prefetches, block=block, ends_block=ends_block)
-                emit_k_block(m, size, rows, terms)
+                emit_k_block(m, rows, terms)
 
 
-def emit_k_block(m: Microkernel, size: Mapping[str, LLVMValue], rows: PanelRows, terms: TermRange) -> None:
+def emit_k_block(m: Microkernel, rows: PanelRows, terms: TermRange) -> None:
     """All rows over a block of k; a half-precision block that many tiles read is promoted to float32 once, in scratch."""
     b = m.b
     # Panels of a low-rank update have the element type of B: a microkernel for promoted panels could not read them.
     if m.arithmetic.half_type is None or rows.update is not None:
-        emit_row_blocks(m, size, rows, terms)
+        emit_row_blocks(m, rows, terms)
     else:
         is_many = rows.num_rows > MAX_DIRECT_TILES * m.tile.rows
         with b.if_then(is_many):
@@ -152,38 +155,36 @@ def emit_k_block(m: Microkernel, size: Mapping[str, LLVMValue], rows: PanelRows,
             next_block = panel_address(m, rows.panel, (terms.first + terms.count) * m.tile.width)
             emit_row_blocks(
                 replace(m, arithmetic=FLOAT32_ARITHMETIC),
-                size,
                 replace(rows, panel=promoted),
                 replace(terms, next_block=next_block),
             )
         with b.if_then(is_many.eq(0)):
-            emit_row_blocks(m, size, rows, terms)
+            emit_row_blocks(m, rows, terms)
 
 
-def emit_row_blocks(m: Microkernel, size: Mapping[str, LLVMValue], rows: PanelRows, terms: TermRange) -> None:
+def emit_row_blocks(m: Microkernel, rows: PanelRows, terms: TermRange) -> None:
     """The register tiles of all rows over a block of k."""
     with loop_row_blocks(m, rows.num_rows) as block:
-        emit_tile(m, size, rows, block, terms)
+        emit_tile(m, rows, block, terms)
 
 
-def emit_tile(
-    m: Microkernel, size: Mapping[str, LLVMValue], unit: PanelRows, block: RowBlock, terms: TermRange
-) -> None:
+def emit_tile(m: Microkernel, unit: PanelRows, block: RowBlock, terms: TermRange) -> None:
     """One register tile: adds the terms to the bias and the update, or to the sums of the terms before."""
     spill, resumed, added = earlier_sums(m, block, terms)
     first = unit.first_row + block.first_row
-    add_terms = add_products if m.amx is None else add_tiles
-    emit_terms = add_terms(m, size, unit, block, first, terms)
-    is_first, is_last = terms.first.eq(0), terms.first + terms.count >= size["k"]
+    panel_step = m.tile.width if unit.panel_step is None else unit.panel_step
+    panel = panel_address(m, unit.panel, terms.first * panel_step)
+    is_first, is_last = terms.first.eq(0), terms.first + terms.count >= unit.k
     has_start = unit.bias is not None or unit.update is not None
     begin = partial(begin_sums, m, unit, block, first) if has_start else None
-    store = TileStore(unit.output, first, unit.column, size["columns"])
-    if m.amx is None:
+    store = TileStore(unit.output, first, unit.column, unit.end_column)
+    if m.amx is not None:  # all terms are added at once
+        products = amx_products(m, unit, block, first, panel, terms)
+        nest.emit_tile(m, block.num_rows, TileSums(store, begin=begin), products)
+    else:
         store = replace(store, spill=spill, is_last=is_last)
         sums = TileSums(store, is_first, begin, resumed, added)
-    else:  # all terms are added at once
-        sums = TileSums(store, begin=begin)
-    nest.emit_tile(m, block.num_rows, sums, emit_terms)
+        nest.emit_tile(m, block.num_rows, sums, partial(add_products, m, unit, block, first, panel, terms))
 
 
 def earlier_sums(
@@ -217,45 +218,40 @@ def begin_sums(m: Microkernel, unit: PanelRows, block: RowBlock, first: LLVMValu
 
 def add_products(
     m: Microkernel,
-    size: Mapping[str, LLVMValue],
     unit: PanelRows,
     block: RowBlock,
     first: LLVMValue,
+    panel: str,
     terms: TermRange,
-) -> EmitRows:
-    """Adds the terms to accumulators in vectors."""
-    b, step = m.b, m.tile.width if unit.panel_step is None else unit.panel_step
-    panel = panel_address(m, unit.panel, terms.first * step)
-
-    def add(rows: int) -> None:
-        starts = [unit.row_of_a(first + clamp_row(b, r, block.num_rows)) * size["a_row"] for r in range(rows)]
-        offset = terms.first if unit.a_step is None else terms.first * unit.a_step
-        addresses = [b.gep(unit.a, start + offset) for start in starts]
-        if terms.has_next:
-            accumulate_terms(m, addresses, panel, block, terms, unit.a_step)
-        else:
-            accumulate(m, addresses, panel, terms.count, unit.a_step, row_stride=unit.panel_step)
-
-    return add
+    rows: int,
+) -> None:
+    """Adds the terms of `rows` rows to accumulators in vectors."""
+    b = m.b
+    starts = row_starts(m, unit, first, block.num_rows, rows)
+    offset = terms.first if unit.a_step is None else terms.first * unit.a_step
+    addresses = [b.gep(unit.a, start + offset) for start in starts]
+    if terms.has_next:
+        accumulate_terms(m, addresses, panel, block, terms, unit.a_step)
+    else:
+        accumulate(m, addresses, panel, terms.count, unit.a_step, row_stride=unit.panel_step)
 
 
-def add_tiles(
-    m: Microkernel,
-    size: Mapping[str, LLVMValue],
-    unit: PanelRows,
-    block: RowBlock,
-    first: LLVMValue,
-    terms: TermRange,
+def row_starts(
+    m: Microkernel, unit: PanelRows, first: LLVMValue, num_rows: LLVMValue, rows: int
+) -> list[LLVMValue]:
+    """The offsets in A of `rows` rows of a tile that has `num_rows` rows from `first` on."""
+    return [unit.row_of_a(first + clamp_row(m.b, r, num_rows)) * unit.a_row for r in range(rows)]
+
+
+def amx_products(
+    m: Microkernel, unit: PanelRows, block: RowBlock, first: LLVMValue, panel: str, terms: TermRange
 ) -> EmitRows:
     """Adds the terms, which are all of k, to AMX tiles."""
     assert m.amx is not None, "the microkernel must have AMX tiles"
-    b = m.b
-    left = b.gep(unit.a, first * size["a_row"])
-    panel = panel_address(m, unit.panel, terms.first * m.tile.width)
+    left = m.b.gep(unit.a, first * unit.a_row)
     next_panel = panel_address(m, panel, terms.count * m.tile.width)
-    share = share_panel(b, m.amx, next_panel, block.index, count_blocks(b, m.tile, unit.num_rows))
-    operands = AmxOperands(left, size["a_row"], panel, terms.count, share)
-    return partial(accumulate_tiles, m, operands)
+    share = share_panel(m.b, m.amx, next_panel, block.index, count_blocks(m.b, m.tile, unit.num_rows))
+    return partial(accumulate_tiles, m, AmxOperands(left, unit.a_row, panel, terms.count, share))
 
 
 def accumulate_terms(

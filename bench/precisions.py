@@ -29,7 +29,7 @@ from sardonyx._src.compile.kernels.gemm.amx_tiles import (
     new_amx_tiles,
     release_tiles,
 )
-from sardonyx._src.compile.kernels.gemm.bf16 import has_bf16_products
+from sardonyx._src.compile.kernels.gemm.bf16_arithmetic import has_bf16_products
 from sardonyx._src.compile.kernels.gemm.int8_dot import Int8DotEmitter
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program import Kernel, Precision

@@ -13,13 +13,14 @@ from compile.contracts.trial import Trial
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.codegen.expressions import Apply, Cast, Local, Number
 from sardonyx._src.compile.kernels.epilogue import OperandLayout
-from sardonyx._src.compile.kernels.gemm.bf16 import has_bf16_products, pack_bf16_constant
+from sardonyx._src.compile.kernels.gemm.bf16_arithmetic import has_bf16_products
 from sardonyx._src.compile.kernels.gemm.bf16_matmul import (
     bf16_matmul_steps,
     make_rounded_rows,
     round_rows_step,
     view_as_words,
 )
+from sardonyx._src.compile.kernels.gemm.bf16_panels import pack_bf16_constant
 from sardonyx._src.compile.kernels.gemm.int8_packing import pack_int8_tensor
 from sardonyx._src.compile.kernels.gemm.int8_row_sums import int8_row_sums_step
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import (

@@ -11,7 +11,8 @@ from functools import partial
 from sardonyx._src.compile.codegen import Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.gemm.bf16 import BF16_ARITHMETIC, BF16_PER_WORD, copy_rounded, padded_words
+from sardonyx._src.compile.kernels.gemm.bf16_arithmetic import BF16_ARITHMETIC
+from sardonyx._src.compile.kernels.gemm.bf16_words import BF16_PER_WORD, copy_rounded, padded_words
 from sardonyx._src.compile.kernels.gemm.loop_nest import matmul_module, matmul_parameters
 from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
 from sardonyx._src.compile.kernels.gemm.panels import Panels

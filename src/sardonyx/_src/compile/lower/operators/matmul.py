@@ -15,8 +15,8 @@ import numpy as np
 
 from sardonyx._src.compile.codegen.expressions import Apply, Local, Number, Scalar
 from sardonyx._src.compile.kernels.epilogue import RESULT
-from sardonyx._src.compile.kernels.gemm.bf16 import pack_bf16_constant
 from sardonyx._src.compile.kernels.gemm.bf16_matmul import bf16_matmul_steps
+from sardonyx._src.compile.kernels.gemm.bf16_panels import pack_bf16_constant
 from sardonyx._src.compile.kernels.gemm.few_columns import FewColumns, few_columns_step, is_few_columns
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import expand_row_vector, is_row_operand
 from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps

@@ -16,7 +16,7 @@ import pytest
 
 import sardonyx as sx
 import sardonyx.compat.onnxruntime as ours
-from sardonyx._src.compile.kernels.gemm.bf16_arithmetic import has_bf16_products
+from sardonyx._src.compile.kernels.gemm.bf16.bf16_arithmetic import has_bf16_products
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.runtime.programs import precision
 

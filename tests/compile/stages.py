@@ -42,7 +42,7 @@ AVX512 = Target(
 )
 COMPILERS = (
     "compile.lower.driver",
-    "compile.kernels.gemm.packing",
+    "compile.kernels.gemm.packing.packing",
 )  # modules that start to compile kernels
 
 

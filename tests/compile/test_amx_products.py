@@ -23,12 +23,12 @@ from sardonyx._src.compile.kernels.conv.integer_convolution import (
     pack_integer_weights,
 )
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
-from sardonyx._src.compile.kernels.gemm.amx_tiles import has_amx_int8
-from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
-from sardonyx._src.compile.kernels.gemm.integer_matmul import integer_matmul_steps, sign_correction
-from sardonyx._src.compile.kernels.gemm.packed_int8 import pack_int8_constant, pack_int32_bias
-from sardonyx._src.compile.kernels.gemm.packing import make_constant
-from sardonyx._src.compile.kernels.gemm.register_tile import choose_int8_tile
+from sardonyx._src.compile.kernels.gemm.integer.integer_matmul import integer_matmul_steps, sign_correction
+from sardonyx._src.compile.kernels.gemm.integer.packed_int8 import pack_int8_constant, pack_int32_bias
+from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant
+from sardonyx._src.compile.kernels.gemm.tile.amx_tiles import has_amx_int8
+from sardonyx._src.compile.kernels.gemm.tile.integer_epilogue import IntegerEpilogue
+from sardonyx._src.compile.kernels.gemm.tile.register_tile import choose_int8_tile
 from sardonyx._src.compile.linker import features
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.ir import Array

@@ -21,17 +21,17 @@ from sardonyx._src.compile.codegen.expressions import Apply, Local
 from sardonyx._src.compile.kernels.conv.bf16_convolution import bf16_convolution_step, pack_bf16_weights
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.gemm.amx_tiles import has_amx_bf16
-from sardonyx._src.compile.kernels.gemm.bf16_arithmetic import has_bf16_products
-from sardonyx._src.compile.kernels.gemm.bf16_matmul import (
+from sardonyx._src.compile.kernels.gemm.bf16.bf16_arithmetic import has_bf16_products
+from sardonyx._src.compile.kernels.gemm.bf16.bf16_matmul import (
     bf16_matmul_steps,
     make_rounded_rows,
     round_rows_step,
     view_as_words,
 )
-from sardonyx._src.compile.kernels.gemm.bf16_panels import pack_bf16_constant
-from sardonyx._src.compile.kernels.gemm.bf16_words import padded_words
-from sardonyx._src.compile.kernels.gemm.packing import make_constant, pack_bias
+from sardonyx._src.compile.kernels.gemm.bf16.bf16_panels import pack_bf16_constant
+from sardonyx._src.compile.kernels.gemm.bf16.bf16_words import padded_words
+from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant, pack_bias
+from sardonyx._src.compile.kernels.gemm.tile.amx_tiles import has_amx_bf16
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.ir import Array
 

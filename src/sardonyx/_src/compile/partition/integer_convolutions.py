@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
-from sardonyx._src.compile.kernels.gemm.packed_int8 import INT8_PER_WORD
+from sardonyx._src.compile.kernels.gemm.integer.packed_int8 import INT8_PER_WORD
 from sardonyx._src.compile.partition import BoundNode, FusedEpilogue, Read, Region, Scope, fused_region
 from sardonyx._src.compile.partition.int8_layouts import INT8X4_PIXELS, padded_layout
 from sardonyx._src.compile.partition.integer_epilogues import KernelExpression

@@ -24,7 +24,7 @@ from sardonyx._src.compile.kernels.attention.decode_unit import (
 )
 from sardonyx._src.compile.kernels.attention.heads import row_pointer
 from sardonyx._src.compile.kernels.attention.parameters import AttentionKernel
-from sardonyx._src.compile.kernels.gemm.prefetch import CACHE_LINE_FLOATS
+from sardonyx._src.compile.kernels.gemm.tile.prefetch import CACHE_LINE_FLOATS
 from sardonyx._src.compile.kernels.loops.lanes import shuffle, sum_each
 from sardonyx._src.compile.kernels.loops.vectors import (
     i64,

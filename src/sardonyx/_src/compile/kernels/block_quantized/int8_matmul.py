@@ -17,12 +17,12 @@ from sardonyx._src.compile.kernels.block_quantized.int8_tiles import (
     accumulate_unpacked,
     unpack_span,
 )
-from sardonyx._src.compile.kernels.gemm import nest
-from sardonyx._src.compile.kernels.gemm.accumulators import Microkernel
-from sardonyx._src.compile.kernels.gemm.nest import EarlierSums, TileSums
-from sardonyx._src.compile.kernels.gemm.output import TileStore
-from sardonyx._src.compile.kernels.gemm.panel_rows import PanelRows, row_starts
-from sardonyx._src.compile.kernels.gemm.row_blocks import loop_row_blocks
+from sardonyx._src.compile.kernels.gemm.floats.panel_rows import PanelRows, row_starts
+from sardonyx._src.compile.kernels.gemm.tile import nest
+from sardonyx._src.compile.kernels.gemm.tile.accumulators import Microkernel
+from sardonyx._src.compile.kernels.gemm.tile.nest import EarlierSums, TileSums
+from sardonyx._src.compile.kernels.gemm.tile.output import TileStore
+from sardonyx._src.compile.kernels.gemm.tile.row_blocks import loop_row_blocks
 from sardonyx._src.compile.kernels.loops.vectors import i64
 from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
 

@@ -20,23 +20,28 @@ from sardonyx._src.compile.kernels.block_quantized.blocks import BlockFormat, Pa
 from sardonyx._src.compile.kernels.block_quantized.int8_matmul import emit_few_int8_rows, emit_many_int8_rows
 from sardonyx._src.compile.kernels.block_quantized.tiles import TermSpan, accumulate_span, dequantize_span
 from sardonyx._src.compile.kernels.epilogue import NO_EPILOGUE, Epilogue
-from sardonyx._src.compile.kernels.gemm import nest
-from sardonyx._src.compile.kernels.gemm.accumulators import (
+from sardonyx._src.compile.kernels.gemm.floats.loop_nest import unit_rows
+from sardonyx._src.compile.kernels.gemm.floats.panel_rows import (
+    PanelRows,
+    TermRange,
+    emit_row_blocks,
+    row_starts,
+)
+from sardonyx._src.compile.kernels.gemm.tile import nest
+from sardonyx._src.compile.kernels.gemm.tile.accumulators import (
     FLOAT32_ARITHMETIC,
     Microkernel,
     make_microkernel,
 )
-from sardonyx._src.compile.kernels.gemm.loop_nest import unit_rows
-from sardonyx._src.compile.kernels.gemm.nest import TileSums
-from sardonyx._src.compile.kernels.gemm.output import (
+from sardonyx._src.compile.kernels.gemm.tile.nest import TileSums
+from sardonyx._src.compile.kernels.gemm.tile.output import (
     TileStore,
     load_output_matrix,
     output_arguments,
     output_parameters,
 )
-from sardonyx._src.compile.kernels.gemm.panel_rows import PanelRows, TermRange, emit_row_blocks, row_starts
-from sardonyx._src.compile.kernels.gemm.register_tile import make_tile
-from sardonyx._src.compile.kernels.gemm.row_blocks import rows_per_unit
+from sardonyx._src.compile.kernels.gemm.tile.register_tile import make_tile
+from sardonyx._src.compile.kernels.gemm.tile.row_blocks import rows_per_unit
 from sardonyx._src.compile.kernels.loops.vectors import i64
 from sardonyx._src.compile.kernels.tuning.tuning import BlockQuantizedTuning, GemmTuning, tuning_for
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView

@@ -25,19 +25,19 @@ from typing import TypeAlias
 
 from sardonyx._src.compile.codegen import I64, LLVMValue, StackSlot
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.gemm import nest
-from sardonyx._src.compile.kernels.gemm.accumulators import (
+from sardonyx._src.compile.kernels.gemm.tile import nest
+from sardonyx._src.compile.kernels.gemm.tile.accumulators import (
     F32,
     Microkernel,
     accumulate,
     accumulate_tiles,
     init_accumulators,
 )
-from sardonyx._src.compile.kernels.gemm.amx_tiles import AmxOperands, share_panel
-from sardonyx._src.compile.kernels.gemm.nest import EarlierSums, EmitRows, TileSums
-from sardonyx._src.compile.kernels.gemm.output import OutputMatrix, TileStore
-from sardonyx._src.compile.kernels.gemm.prefetch import CACHE_LINE_BYTES, Prefetch, share_bytes
-from sardonyx._src.compile.kernels.gemm.row_blocks import RowBlock, count_blocks, loop_row_blocks
+from sardonyx._src.compile.kernels.gemm.tile.amx_tiles import AmxOperands, share_panel
+from sardonyx._src.compile.kernels.gemm.tile.nest import EarlierSums, EmitRows, TileSums
+from sardonyx._src.compile.kernels.gemm.tile.output import OutputMatrix, TileStore
+from sardonyx._src.compile.kernels.gemm.tile.prefetch import CACHE_LINE_BYTES, Prefetch, share_bytes
+from sardonyx._src.compile.kernels.gemm.tile.row_blocks import RowBlock, count_blocks, loop_row_blocks
 
 AddTaps: TypeAlias = "Callable[[Convolution, RowSource, ConvUnit, ReductionBlock, RowBlock], EmitRows]"
 

@@ -17,9 +17,9 @@ from sardonyx._src.compile.kernels.conv.indirection import emit_indirect
 from sardonyx._src.compile.kernels.conv.loop_nest import Convolution, ConvUnit, ReductionBlock, RowSource
 from sardonyx._src.compile.kernels.conv.variant import ConvVariant
 from sardonyx._src.compile.kernels.conv.window_origins import WINDOW_SIZES
-from sardonyx._src.compile.kernels.gemm.accumulators import Microkernel, vector_slot
-from sardonyx._src.compile.kernels.gemm.nest import EmitRows
-from sardonyx._src.compile.kernels.gemm.row_blocks import RowBlock
+from sardonyx._src.compile.kernels.gemm.tile.accumulators import Microkernel, vector_slot
+from sardonyx._src.compile.kernels.gemm.tile.nest import EmitRows
+from sardonyx._src.compile.kernels.gemm.tile.row_blocks import RowBlock
 from sardonyx._src.compile.kernels.loops.lanes import shuffle
 
 

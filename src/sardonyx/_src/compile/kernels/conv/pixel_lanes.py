@@ -23,7 +23,7 @@ from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, Stack
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.kernels.epilogue import Epilogue, emit_epilogue
-from sardonyx._src.compile.kernels.gemm.packing import make_constant
+from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant
 from sardonyx._src.compile.kernels.loops.vectors import (
     first_lanes,
     i64,

@@ -10,15 +10,15 @@ from sardonyx._src.compile.codegen import I64, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.conv.loop_nest import Convolution, RowGroup, add_amx_taps, add_taps
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.gemm.accumulators import (
+from sardonyx._src.compile.kernels.gemm.tile.accumulators import (
     FLOAT32_ARITHMETIC,
     Microkernel,
     TileArithmetic,
     make_microkernel,
     release_microkernel,
 )
-from sardonyx._src.compile.kernels.gemm.output import load_output_matrix, output_parameters
-from sardonyx._src.compile.kernels.gemm.register_tile import make_tile
+from sardonyx._src.compile.kernels.gemm.tile.output import load_output_matrix, output_parameters
+from sardonyx._src.compile.kernels.gemm.tile.register_tile import make_tile
 from sardonyx._src.compile.program import Kernel
 
 CONV_SIZES = (

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from sardonyx._src.compile.codegen import I64, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.gemm.accumulators import (
+from sardonyx._src.compile.kernels.gemm.tile.accumulators import (
     FLOAT32_ARITHMETIC,
     Microkernel,
     accumulate,
@@ -33,10 +33,10 @@ from sardonyx._src.compile.kernels.gemm.accumulators import (
     make_microkernel,
     spill_accumulators,
 )
-from sardonyx._src.compile.kernels.gemm.microkernel import clamp_row, dispatch_row_count
-from sardonyx._src.compile.kernels.gemm.prefetch import CACHE_LINE_FLOATS, Prefetch
-from sardonyx._src.compile.kernels.gemm.register_tile import make_tile
-from sardonyx._src.compile.kernels.gemm.row_blocks import RowBlock, loop_row_blocks
+from sardonyx._src.compile.kernels.gemm.tile.microkernel import clamp_row, dispatch_row_count
+from sardonyx._src.compile.kernels.gemm.tile.prefetch import CACHE_LINE_FLOATS, Prefetch
+from sardonyx._src.compile.kernels.gemm.tile.register_tile import make_tile
+from sardonyx._src.compile.kernels.gemm.tile.row_blocks import RowBlock, loop_row_blocks
 from sardonyx._src.compile.kernels.loops.lanes import transpose
 from sardonyx._src.compile.kernels.loops.vectors import (
     first_lanes,

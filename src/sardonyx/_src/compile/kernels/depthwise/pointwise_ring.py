@@ -25,9 +25,9 @@ from sardonyx._src.compile.kernels.conv.loop_nest import (
 )
 from sardonyx._src.compile.kernels.conv.pointwise import next_pixel_address, pixel_addresses
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.gemm.accumulators import FLOAT32_ARITHMETIC, make_microkernel
-from sardonyx._src.compile.kernels.gemm.output import OutputMatrix
-from sardonyx._src.compile.kernels.gemm.register_tile import make_tile
+from sardonyx._src.compile.kernels.gemm.tile.accumulators import FLOAT32_ARITHMETIC, make_microkernel
+from sardonyx._src.compile.kernels.gemm.tile.output import OutputMatrix
+from sardonyx._src.compile.kernels.gemm.tile.register_tile import make_tile
 from sardonyx._src.compile.kernels.loops.vectors import i64
 
 POINTWISE_PARAMETERS = Parameters(

@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from sardonyx._src.compile.codegen import I64, LLVMValue, Parameters
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.gemm.accumulators import (
+from sardonyx._src.compile.kernels.gemm.tile.accumulators import (
     F32,
     Microkernel,
     accumulate,
     init_accumulators,
     spill_accumulators,
 )
-from sardonyx._src.compile.kernels.gemm.microkernel import dispatch_row_count
-from sardonyx._src.compile.kernels.gemm.output import OutputMatrix, load_output_matrix, output_parameters
-from sardonyx._src.compile.kernels.gemm.prefetch import CACHE_LINE_BYTES, Prefetch, share_bytes
-from sardonyx._src.compile.kernels.gemm.row_blocks import count_blocks
+from sardonyx._src.compile.kernels.gemm.tile.microkernel import dispatch_row_count
+from sardonyx._src.compile.kernels.gemm.tile.output import OutputMatrix, load_output_matrix, output_parameters
+from sardonyx._src.compile.kernels.gemm.tile.prefetch import CACHE_LINE_BYTES, Prefetch, share_bytes
+from sardonyx._src.compile.kernels.gemm.tile.row_blocks import count_blocks
 from sardonyx._src.compile.kernels.winograd.tiles import (
     ADDRESS_TABLE_FLOATS,
     DISCARD_OFFSET,

@@ -16,7 +16,7 @@ from sardonyx._src.compile.kernels.gemm.floats.matmul import matmul_steps
 from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant, make_lazy_panels, pack_bias
 from sardonyx._src.compile.kernels.gemm.packing.panels import pack_constant
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import make_tile
-from sardonyx._src.compile.kernels.tuning.tuning import TUNINGS
+from sardonyx._src.compile.kernels.tuning import TUNINGS
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program.lazy_constants import iter_bytes
 from sardonyx._src.dtypes import DataType

@@ -30,7 +30,7 @@ from sardonyx._src.compile.kernels.gemm.unpacked.few_columns import (
 )
 from sardonyx._src.compile.kernels.gemm.unpacked.few_rows import few_rows_step, reads_in_place
 from sardonyx._src.compile.kernels.gemm.unpacked.transposed_left import exchanged_product, with_dense_rows
-from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
+from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.program import Step
 from sardonyx._src.compile.program.tensor import transpose_matrix
 

@@ -15,7 +15,7 @@ from sardonyx._src.compile.kernels.gemm.floats.grouped_matmul import grouped_mat
 from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant, make_lazy_panels
 from sardonyx._src.compile.kernels.gemm.packing.panels import Panels, choose_panel_tile, pack_tensor
 from sardonyx._src.compile.kernels.selection.group_rows import SPARE_STARTS, group_rows_step
-from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
+from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.program import Step, TensorView
 from sardonyx._src.compile.program.tensor import dense_temporary
 from sardonyx._src.dtypes import DataType

@@ -16,7 +16,7 @@ from sardonyx._src.compile.kernels.block_quantized.blocks import (
     view_as_codes,
 )
 from sardonyx._src.compile.kernels.elementwise.quantization import integer_attribute
-from sardonyx._src.compile.kernels.tuning.tuning import BlockQuantizedTuning
+from sardonyx._src.compile.kernels.tuning import BlockQuantizedTuning
 from sardonyx._src.compile.partition import Scope
 from sardonyx._src.compile.prepare.packed_weights import PackedColumns
 from sardonyx._src.dtypes import DataType

@@ -37,7 +37,7 @@ from sardonyx._src.compile.kernels.loops.vectors import (
     vector_type,
     zeros,
 )
-from sardonyx._src.compile.kernels.tuning.tuning import tuning_for
+from sardonyx._src.compile.kernels.tuning import tuning_for
 
 # --- scores = q * k' -------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from sardonyx._src.compile.kernels.attention.linear_attention_kernel import (
     Variant,
     linear_attention_module,
 )
-from sardonyx._src.compile.kernels.tuning.tuning import AttentionTuning
+from sardonyx._src.compile.kernels.tuning import AttentionTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.ir.dims import ceil_div
 

@@ -26,7 +26,7 @@ from sardonyx._src.compile.kernels.loops.vectors import (
     vector_type,
     zeros,
 )
-from sardonyx._src.compile.kernels.tuning.tuning import AttentionTuning
+from sardonyx._src.compile.kernels.tuning import AttentionTuning
 
 Decay = Literal["", "head", "row"]
 SIZES = ("tokens", "heads", "group", "d_k", "d_v", "scale")

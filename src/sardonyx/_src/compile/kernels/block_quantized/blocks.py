@@ -20,7 +20,7 @@ from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.gemm.integer.int8_dot import has_vnni
 from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import RegisterTile, make_tile
-from sardonyx._src.compile.kernels.tuning.tuning import BlockQuantizedTuning, tuning_for
+from sardonyx._src.compile.kernels.tuning import BlockQuantizedTuning, tuning_for
 from sardonyx._src.compile.program import TensorView
 from sardonyx._src.compile.program.lazy_constants import LazyConstant
 from sardonyx._src.dataclass import dataclass

@@ -15,7 +15,7 @@ from sardonyx._src.compile.kernels.block_quantized.blocks import BlockFormat
 from sardonyx._src.compile.kernels.gemm.tile.prefetch import CACHE_LINE_BYTES
 from sardonyx._src.compile.kernels.loops.memory import load_at
 from sardonyx._src.compile.kernels.loops.vectors import prefetch
-from sardonyx._src.compile.kernels.tuning.tuning import BlockQuantizedTuning
+from sardonyx._src.compile.kernels.tuning import BlockQuantizedTuning
 
 TABLE_LANES = 16
 TABLE_BITS = 4

@@ -24,7 +24,7 @@ from sardonyx._src.compile.kernels.gemm.tile.nest import EarlierSums, TileSums
 from sardonyx._src.compile.kernels.gemm.tile.output import TileStore
 from sardonyx._src.compile.kernels.gemm.tile.row_blocks import loop_row_blocks
 from sardonyx._src.compile.kernels.loops.vectors import i64
-from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
+from sardonyx._src.compile.kernels.tuning import GemmTuning
 
 
 def emit_few_int8_rows(m: Microkernel, format_: BlockFormat, unit: PanelRows) -> None:

@@ -43,7 +43,7 @@ from sardonyx._src.compile.kernels.gemm.tile.output import (
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import make_tile
 from sardonyx._src.compile.kernels.gemm.tile.row_blocks import rows_per_unit
 from sardonyx._src.compile.kernels.loops.vectors import i64
-from sardonyx._src.compile.kernels.tuning.tuning import BlockQuantizedTuning, GemmTuning, tuning_for
+from sardonyx._src.compile.kernels.tuning import BlockQuantizedTuning, GemmTuning, tuning_for
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.ir.dims import Known, ceil_div, dim_product
 

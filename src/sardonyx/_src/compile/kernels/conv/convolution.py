@@ -31,7 +31,7 @@ from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.tile.amx_tiles import WORD_BYTES
 from sardonyx._src.compile.kernels.gemm.tile.output import output_arguments
 from sardonyx._src.compile.kernels.gemm.tile.row_blocks import balanced_rows_per_unit, rows_per_unit
-from sardonyx._src.compile.kernels.tuning.tuning import ConvTuning, GemmTuning
+from sardonyx._src.compile.kernels.tuning import ConvTuning, GemmTuning
 from sardonyx._src.compile.program import KernelArgument, Step, TensorView, element_bytes
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max
 

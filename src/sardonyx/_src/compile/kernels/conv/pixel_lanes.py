@@ -33,7 +33,7 @@ from sardonyx._src.compile.kernels.loops.vectors import (
     vector_type,
     zeros,
 )
-from sardonyx._src.compile.kernels.tuning.tuning import ConvTuning, tuning_for
+from sardonyx._src.compile.kernels.tuning import ConvTuning, tuning_for
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.ir import Array
 

@@ -12,7 +12,7 @@ from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
 from sardonyx._src.compile.kernels.conv.weight_gradient_kernel import PARAMETERS, weight_gradient_module
 from sardonyx._src.compile.kernels.gemm.packing.panels import Panels, pack_tensor
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import choose_tile
-from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning, WeightGradientTuning
+from sardonyx._src.compile.kernels.tuning import GemmTuning, WeightGradientTuning
 from sardonyx._src.compile.program import Kernel, Step, TensorView
 from sardonyx._src.ir.dims import dim_max
 

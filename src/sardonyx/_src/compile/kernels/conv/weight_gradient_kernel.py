@@ -49,7 +49,7 @@ from sardonyx._src.compile.kernels.loops.vectors import (
     urem,
     zeros,
 )
-from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
+from sardonyx._src.compile.kernels.tuning import GemmTuning
 
 SIZES = (
     "height", "width", "images", "out_height", "out_width", "kernel_height", "kernel_width", "stride_y", "stride_x",

@@ -16,7 +16,7 @@ from sardonyx._src.compile.kernels.loops.rows import (
     loop_vectors,
     store_vector,
 )
-from sardonyx._src.compile.kernels.tuning.tuning import ReductionTuning
+from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, ceil_div

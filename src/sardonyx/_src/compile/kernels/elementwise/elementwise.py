@@ -14,7 +14,7 @@ from sardonyx._src.compile.kernels.elementwise.variant import (
     elementwise_parameters,
 )
 from sardonyx._src.compile.kernels.loops.elementwise_space import ElementwiseSpace, broadcast_space
-from sardonyx._src.compile.kernels.tuning.tuning import ElementwiseTuning
+from sardonyx._src.compile.kernels.tuning import ElementwiseTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.ir.dims import ceil_div, dim_max, dim_product
 

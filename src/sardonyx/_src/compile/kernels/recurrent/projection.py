@@ -14,7 +14,7 @@ from sardonyx._src.compile.kernels.loops.rows import (
     store_vector,
 )
 from sardonyx._src.compile.kernels.recurrent.packed_weights import Factors, PackedProduct, strided_rows
-from sardonyx._src.compile.kernels.tuning.tuning import RecurrenceTuning
+from sardonyx._src.compile.kernels.tuning import RecurrenceTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.ir.dims import ceil_div
 

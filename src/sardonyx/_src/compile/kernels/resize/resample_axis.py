@@ -33,7 +33,7 @@ from sardonyx._src.compile.kernels.loops.vectors import (
     zeros,
 )
 from sardonyx._src.compile.kernels.resize.resize import axis_taps
-from sardonyx._src.compile.kernels.tuning.tuning import ResizeTuning
+from sardonyx._src.compile.kernels.tuning import ResizeTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import dim_product

@@ -35,7 +35,7 @@ from sardonyx._src.compile.kernels.gemm.unpacked.few_columns import (
     few_columns_step,
     is_few_columns,
 )
-from sardonyx._src.compile.kernels.tuning.tuning import ConvTuning, GemmTuning
+from sardonyx._src.compile.kernels.tuning import ConvTuning, GemmTuning
 from sardonyx._src.compile.kernels.winograd.convolution import winograd_steps
 from sardonyx._src.compile.kernels.winograd.cost_model import choose_transforms
 from sardonyx._src.compile.kernels.winograd.tiles import TileTransforms

@@ -14,7 +14,7 @@ from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWi
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWeights, ConvWindow, pack_conv_weights
 from sardonyx._src.compile.kernels.depthwise.pointwise_depthwise import ring_size, window_rows
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.tuning.tuning import ConvTuning, PointwiseDepthwiseTuning
+from sardonyx._src.compile.kernels.tuning import ConvTuning, PointwiseDepthwiseTuning
 from sardonyx._src.compile.partition import BoundNode, FusedEpilogue, Read, Region, Scope, Write, fuses
 from sardonyx._src.compile.partition.epilogues import fuse_epilogue, fuse_without_operands
 from sardonyx._src.compile.partition.float_convolutions import FloatConvolution, match_float_convolution

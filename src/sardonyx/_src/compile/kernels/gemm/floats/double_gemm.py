@@ -18,7 +18,7 @@ from sardonyx._src.compile.kernels.gemm.floats.double_panels import copy_double_
 from sardonyx._src.compile.kernels.gemm.floats.matmul import batch_strides, loop_axes
 from sardonyx._src.compile.kernels.loops.axes import Axis, pad_to_pair, shift_view, split_leading_axes
 from sardonyx._src.compile.kernels.loops.vectors import first_lanes, i64, load_typed, store_vector
-from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
+from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.ir.dims import ceil_div
 

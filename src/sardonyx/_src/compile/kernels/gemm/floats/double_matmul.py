@@ -14,7 +14,7 @@ import numpy as np
 from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant
-from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
+from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import ceil_div

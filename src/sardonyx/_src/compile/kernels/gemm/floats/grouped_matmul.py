@@ -34,7 +34,7 @@ from sardonyx._src.compile.kernels.gemm.tile.output import (
 )
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import make_tile
 from sardonyx._src.compile.kernels.gemm.tile.row_blocks import divide_evenly
-from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
+from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView, element_bytes
 from sardonyx._src.ir.dims import Known
 

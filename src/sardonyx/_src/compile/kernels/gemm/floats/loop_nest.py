@@ -38,7 +38,7 @@ from sardonyx._src.compile.kernels.gemm.tile.output import (
 )
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import make_tile
 from sardonyx._src.compile.kernels.gemm.tile.row_blocks import divide_evenly, loop_chunks
-from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
+from sardonyx._src.compile.kernels.tuning import GemmTuning
 
 MATMUL_SIZES = (
     "rows", "columns", "k", "panels", "group_rows", "groups", "k_block", "inner", "a_row", "a_step",

@@ -27,7 +27,7 @@ from sardonyx._src.compile.kernels.loops.axes import (
     shift_view,
     split_leading_axes,
 )
-from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
+from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView, element_bytes
 from sardonyx._src.compile.program.step import RowGroups
 from sardonyx._src.dtypes import DataType

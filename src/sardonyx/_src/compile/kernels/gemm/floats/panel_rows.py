@@ -43,7 +43,7 @@ from sardonyx._src.compile.kernels.gemm.tile.row_blocks import (
     divide_evenly,
     loop_row_blocks,
 )
-from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
+from sardonyx._src.compile.kernels.tuning import GemmTuning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

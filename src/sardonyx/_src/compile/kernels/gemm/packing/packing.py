@@ -15,7 +15,7 @@ from sardonyx._src.compile.kernels.gemm.packing.packing_kernel import (
     is_compact,
 )
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import RegisterTile
-from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
+from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.llvm.loaded_kernels import compile_kernel_async
 from sardonyx._src.compile.program import Buffer, TensorView, row_major_strides
 from sardonyx._src.compile.program.lazy_constants import FLOAT32, LazyConstant

@@ -27,7 +27,7 @@ from sardonyx._src.compile.kernels.loops.vectors import (
     store_vector,
     urem,
 )
-from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning, tuning_for
+from sardonyx._src.compile.kernels.tuning import GemmTuning, tuning_for
 from sardonyx._src.compile.llvm.loaded_kernels import kernel_address
 from sardonyx._src.compile.program import Kernel
 from sardonyx._src.io.memory_release import release_pages

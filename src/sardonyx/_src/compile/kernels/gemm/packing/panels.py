@@ -28,7 +28,7 @@ from sardonyx._src.compile.kernels.loops.axes import (
 )
 from sardonyx._src.compile.kernels.loops.lanes import transpose
 from sardonyx._src.compile.kernels.loops.vectors import load_vector, loop_masked_vectors, store_vector, urem
-from sardonyx._src.compile.kernels.tuning.tuning import tuning_for
+from sardonyx._src.compile.kernels.tuning import tuning_for
 from sardonyx._src.compile.program import Buffer, Kernel, KernelArgument, Step, TensorView, row_major_strides
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Known, ceil_div, dim_product

@@ -9,7 +9,7 @@ from __future__ import annotations
 from sardonyx._src.compile.codegen import I64, LLVMValue
 from sardonyx._src.compile.kernels.gemm.tile.accumulators import Microkernel, load_panel_vector
 from sardonyx._src.compile.kernels.loops.memory import store_at
-from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
+from sardonyx._src.compile.kernels.tuning import GemmTuning
 
 MAX_DIRECT_TILES = 2  # up to this many register tiles of rows convert the vectors of B themselves
 

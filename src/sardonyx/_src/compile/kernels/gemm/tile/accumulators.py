@@ -38,7 +38,7 @@ from sardonyx._src.compile.kernels.gemm.tile.prefetch import (
 from sardonyx._src.compile.kernels.gemm.tile.quantized_rows import match_quantized_result
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import RegisterTile
 from sardonyx._src.compile.kernels.loops.vectors import prefetch as prefetch_l1
-from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning, tuning_for
+from sardonyx._src.compile.kernels.tuning import GemmTuning, tuning_for
 
 F32 = LLVMType("float")
 

@@ -35,7 +35,7 @@ from sardonyx._src.compile.kernels.gemm.tile.tile_store import (
     store_spilled_tile,
     store_tile,
 )
-from sardonyx._src.compile.kernels.tuning.tuning import tuning_for
+from sardonyx._src.compile.kernels.tuning import tuning_for
 
 
 def dispatch_tile(m: Microkernel, rows_left: LLVMValue, tile_store: TileStore) -> Iterator[int]:

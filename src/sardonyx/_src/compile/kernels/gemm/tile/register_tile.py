@@ -17,7 +17,7 @@ from sardonyx._src.compile.kernels.gemm.tile.amx_tiles import (
     WORD_BYTES,
     has_amx_int8,
 )
-from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning, tuning_for
+from sardonyx._src.compile.kernels.tuning import GemmTuning, tuning_for
 from sardonyx._src.ir.dims import Known
 
 MAX_TILE_WORDS = TILE_BYTES // WORD_BYTES

@@ -16,7 +16,7 @@ from sardonyx._src.compile.kernels.loops.vectors import (
     vector_type,
     zeros,
 )
-from sardonyx._src.compile.kernels.tuning.tuning import tuning_for
+from sardonyx._src.compile.kernels.tuning import tuning_for
 
 
 def dot_rows(b: KernelBuilder, a: str, rows: list[str], count: LLVMValue) -> LLVMValue:

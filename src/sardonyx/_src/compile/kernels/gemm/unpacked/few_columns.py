@@ -23,7 +23,7 @@ from sardonyx._src.compile.kernels.gemm.unpacked.few_columns_kernel import (
     few_columns_parameters,
 )
 from sardonyx._src.compile.kernels.loops.axes import batch_axis, broadcast_axes, coalesce_axes, exchange_dims
-from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
+from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array

@@ -31,7 +31,7 @@ from sardonyx._src.compile.kernels.loops.vectors import (
     loop_vectors,
     store_vector,
 )
-from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
+from sardonyx._src.compile.kernels.tuning import GemmTuning
 
 GRID = 16  # lanes of partial sums, and rows of a group
 VECTOR = LLVMType("float", GRID)

@@ -28,7 +28,7 @@ from sardonyx._src.compile.kernels.gemm.tile.output import (
 )
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import RegisterTile, make_tile
 from sardonyx._src.compile.kernels.gemm.tile.row_blocks import divide_evenly
-from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning, tuning_for
+from sardonyx._src.compile.kernels.tuning import GemmTuning, tuning_for
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import ceil_div

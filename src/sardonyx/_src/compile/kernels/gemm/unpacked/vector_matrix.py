@@ -35,7 +35,7 @@ from sardonyx._src.compile.kernels.loops.vectors import (
     vector_type,
     zeros,
 )
-from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
+from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import ceil_div

@@ -1,6 +1,6 @@
 """Tuning of kernels: tile sizes, block sizes, unrolls, units of work and thresholds, by class of target.
 
-A *family* is a dataclass of the values of related kernels; the families are in `products.py` and `loops.py`.
+A *family* is a dataclass of the values of related kernels; each has a file.
 A value that may differ between targets is a field of a family: `tuning_for(target).gemm.tile_rows`.  `TUNINGS` has a table
 for each class of target; a field that a table does not give has its default.  A value that is equal for all targets is a
 class variable: `GemmTuning.unit_rows`.  There are two reasons for a class variable:
@@ -19,46 +19,18 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from sardonyx._src.compile.codegen import Target
-from sardonyx._src.compile.kernels.tuning.loops import (
-    ChannelsLastTuning,
-    DataMovementTuning,
-    ElementwiseTuning,
-    RecurrenceTuning,
-    ReductionTuning,
-    ResizeTuning,
-    TreeTuning,
-)
-from sardonyx._src.compile.kernels.tuning.products import (
-    AttentionTuning,
-    BlockQuantizedTuning,
-    ConvTuning,
-    GemmTuning,
-    PointwiseDepthwiseTuning,
-    WeightGradientTuning,
-    WinogradTuning,
-)
-
-__all__ = [
-    "TUNINGS",
-    "AttentionTuning",
-    "BlockQuantizedTuning",
-    "ChannelsLastTuning",
-    "ConvTuning",
-    "DataMovementTuning",
-    "ElementwiseTuning",
-    "GemmTuning",
-    "PointwiseDepthwiseTuning",
-    "RecurrenceTuning",
-    "ReductionTuning",
-    "ResizeTuning",
-    "TargetClass",
-    "TreeTuning",
-    "Tuning",
-    "WeightGradientTuning",
-    "WinogradTuning",
-    "target_class",
-    "tuning_for",
-]
+from sardonyx._src.compile.kernels.tuning.attention import AttentionTuning
+from sardonyx._src.compile.kernels.tuning.channels_last import ChannelsLastTuning
+from sardonyx._src.compile.kernels.tuning.conv import ConvTuning
+from sardonyx._src.compile.kernels.tuning.data_movement import DataMovementTuning
+from sardonyx._src.compile.kernels.tuning.elementwise import ElementwiseTuning
+from sardonyx._src.compile.kernels.tuning.gemm import GemmTuning
+from sardonyx._src.compile.kernels.tuning.pointwise_depthwise import PointwiseDepthwiseTuning
+from sardonyx._src.compile.kernels.tuning.recurrence import RecurrenceTuning
+from sardonyx._src.compile.kernels.tuning.reductions import ReductionTuning
+from sardonyx._src.compile.kernels.tuning.resize import ResizeTuning
+from sardonyx._src.compile.kernels.tuning.trees import TreeTuning
+from sardonyx._src.compile.kernels.tuning.winograd import WinogradTuning
 
 TargetClass: TypeAlias = Literal["avx512", "avx2", "neon", "plain", "scalar"]
 

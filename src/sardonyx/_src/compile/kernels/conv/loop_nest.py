@@ -193,14 +193,9 @@ def emit_tile(
     taps = conv.add_taps(conv, source, unit, reduction, block)
     row = b.load(conv.row_group.first_row) + block.first_row
     begin = partial(init_accumulators, m, bias=unit.bias)
-    store = TileStore(conv.output, row, unit.column, unit.end_column)
-    if m.amx is not None:  # the reduction has one block
-        sums = TileSums(store, begin=begin)
-    else:
-        store = replace(store, spill=spill, is_last=reduction.is_last)
-        added = EarlierSums(spill, partial(reduction.is_first.eq, 0))
-        sums = TileSums(store, reduction.is_first, begin, added=added)
-    nest.emit_tile(m, block.num_rows, sums, taps)
+    store = TileStore(conv.output, row, unit.column, unit.end_column, spill, reduction.is_last)
+    added = EarlierSums(spill, partial(reduction.is_first.eq, 0))
+    nest.emit_tile(m, block.num_rows, TileSums(store, reduction.is_first, begin, added=added), taps)
 
 
 def add_taps(

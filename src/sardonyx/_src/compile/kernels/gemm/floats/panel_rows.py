@@ -177,14 +177,11 @@ def emit_tile(m: Microkernel, unit: PanelRows, block: RowBlock, terms: TermRange
     is_first, is_last = terms.first.eq(0), terms.first + terms.count >= unit.k
     has_start = unit.bias is not None or unit.update is not None
     begin = partial(begin_sums, m, unit, block, first) if has_start else None
-    store = TileStore(unit.output, first, unit.column, unit.end_column)
-    if m.amx is not None:  # all terms are added at once
-        products = amx_products(m, unit, block, first, panel, terms)
-        nest.emit_tile(m, block.num_rows, TileSums(store, begin=begin), products)
-    else:
-        store = replace(store, spill=spill, is_last=is_last)
-        sums = TileSums(store, is_first, begin, resumed, added)
-        nest.emit_tile(m, block.num_rows, sums, partial(add_products, m, unit, block, first, panel, terms))
+    store = TileStore(unit.output, first, unit.column, unit.end_column, spill, is_last)
+    add: EmitRows = partial(add_products, m, unit, block, first, panel, terms)
+    if m.amx is not None:
+        add = amx_products(m, unit, block, first, panel, terms)
+    nest.emit_tile(m, block.num_rows, TileSums(store, is_first, begin, resumed, added), add)
 
 
 def earlier_sums(

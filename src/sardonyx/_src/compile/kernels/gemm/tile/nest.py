@@ -16,7 +16,7 @@ the number of blocks, not with their product (Higham, "The Accuracy of Floating 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from sardonyx._src.compile.codegen import LLVMValue
@@ -59,8 +59,13 @@ class TileSums:
 
 
 def emit_tile(m: Microkernel, num_rows: LLVMValue, sums: TileSums, add_terms: EmitRows) -> None:
-    """One register tile of `num_rows` rows: begins its sums, adds the terms, then stores or spills them."""
+    """One register tile of `num_rows` rows: begins its sums, adds the terms, then stores or spills them.
+
+    AMX tiles add all terms at once: their sums have no earlier terms, and are complete.
+    """
     b = m.b
+    if m.amx is not None:
+        sums = TileSums(replace(sums.store, spill="", is_last=None), begin=sums.begin)
     for rows in dispatch_tile(m, num_rows, sums.store):
         begin_sums(m, rows, sums)
         add_terms(rows)

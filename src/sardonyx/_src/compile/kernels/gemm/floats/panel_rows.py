@@ -48,11 +48,10 @@ from sardonyx._src.compile.kernels.tuning import GemmTuning
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PanelRows:
-    """The product of some rows of A and one panel of B, or some columns of a B that is not packed.
+    """The product of some rows of A and one panel of B.
 
     a, panel, bias: addresses of A, of the panel and of its bias.
     a_row, a_step: the strides of A along the rows and along k; a_step is None if it is 1.
-    panel_step: the stride of B along k; None if B is packed.
     first_row, num_rows, column, end_column: the rows of the output, the first column, that the product is stored to, and
         the end of all columns.
     update: the low-rank update, if there is one.
@@ -63,7 +62,6 @@ class PanelRows:
     a_row: LLVMValue
     a_step: LLVMValue | None = None
     panel: str
-    panel_step: LLVMValue | None = None
     k: LLVMValue
     bias: str | None = None
     output: OutputMatrix
@@ -133,8 +131,7 @@ def emit_rows(
         block = i * k_block
         count = b.min(k_block, rows.k - block)
         if prefetches is None:
-            has_next = rows.panel_step is None
-            emit_k_block(m, rows, TermRange(block, count, None, has_next, block=block))
+            emit_k_block(m, rows, TermRange(block, count, None, block=block))
         else:
             with b.loop(b.constant(0, I64), count + (part_length - 1), part_length, "part") as part:
                 ends_block, length = part + part_length >= count, b.min(part_length, count - part)
@@ -172,8 +169,7 @@ def emit_tile(m: Microkernel, unit: PanelRows, block: RowBlock, terms: TermRange
     """One register tile: adds the terms to the bias and the update, or to the sums of the terms before."""
     spill, resumed, added = earlier_sums(m, block, terms)
     first = unit.first_row + block.first_row
-    panel_step = m.tile.width if unit.panel_step is None else unit.panel_step
-    panel = panel_address(m, unit.panel, terms.first * panel_step)
+    panel = panel_address(m, unit.panel, terms.first * m.tile.width)
     is_first, is_last = terms.first.eq(0), terms.first + terms.count >= unit.k
     has_start = unit.bias is not None or unit.update is not None
     begin = partial(begin_sums, m, unit, block, first) if has_start else None
@@ -230,7 +226,7 @@ def add_products(
     if terms.has_next:
         accumulate_terms(m, addresses, panel, block, terms, unit.a_step)
     else:
-        accumulate(m, addresses, panel, terms.count, unit.a_step, row_stride=unit.panel_step)
+        accumulate(m, addresses, panel, terms.count, unit.a_step)
 
 
 def row_starts(

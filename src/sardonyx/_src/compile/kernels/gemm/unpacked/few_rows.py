@@ -1,7 +1,9 @@
 """Products of few rows by a matrix that a run computes: y [M, N] = epilogue(a [M, K] @ b [K, N]), with B read in place.
 
     for columns of B, as many as the tile is wide:             # a unit of work
-        the rows times the columns                             # `panel_rows.py`
+        for row_block in rows by MR:
+            for k_block in K by KC: microkernel over k_block, from zero; add the sums of the blocks before
+            apply the epilogue and store
 
 Packing pays off when many rows use a panel.  Here only one or two tiles of rows use it, as in the gradients of low-rank
 weights, so the microkernel reads rows of B in memory as they are.  Rows of B are far apart, and hardware prefetchers do not
@@ -10,24 +12,30 @@ follow strides across pages, so later rows are prefetched by instructions.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 
-from sardonyx._src.compile.codegen import I64, Parameters, Target
+from sardonyx._src.compile.codegen import I64, LLVMValue, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.gemm.floats.panel_rows import PanelRows, emit_rows
-from sardonyx._src.compile.kernels.gemm.packing.promoted_panels import scratch_bytes
 from sardonyx._src.compile.kernels.gemm.tile.accumulators import (
     FLOAT32_ARITHMETIC,
+    Microkernel,
+    accumulate,
+    add_partial_sums,
+    init_accumulators,
     make_microkernel,
+    spill_accumulators,
 )
+from sardonyx._src.compile.kernels.gemm.tile.microkernel import clamp_row, dispatch_tile
 from sardonyx._src.compile.kernels.gemm.tile.output import (
+    TileStore,
     load_output_matrix,
     output_arguments,
     output_parameters,
 )
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import RegisterTile, make_tile
-from sardonyx._src.compile.kernels.gemm.tile.row_blocks import divide_evenly
+from sardonyx._src.compile.kernels.gemm.tile.row_blocks import divide_evenly, loop_row_blocks
 from sardonyx._src.compile.kernels.tuning import GemmTuning, tuning_for
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.dtypes import DataType
@@ -94,7 +102,6 @@ def few_rows_step(
         (y,),
         flops=2 * rows * columns * k,
         bytes_accessed=a.nbytes + b.nbytes + y.nbytes,
-        scratch=scratch_bytes(tile.width, is_half=False),
     )
 
 
@@ -111,21 +118,31 @@ def few_rows_module(
     a, matrix = b.pointers("a", "b")
     size = {name: b.integer(name) for name in SIZES}
     output = load_output_matrix(b, epilogue)
-    k_blocks = divide_evenly(b, size["k"], b.constant(GemmTuning.k_block, I64))
     with b.loop(b.first_unit, b.end_unit, 1, "unit") as unit:
         column = unit * m.tile.width
-        rows = PanelRows(
-            a=a,
-            a_row=size["a_row"],
-            a_step=size["a_step"] if has_strided_a else None,
-            panel=b.gep(matrix, column),
-            panel_step=size["b_row"],
-            k=size["k"],
-            output=output,
-            first_row=b.constant(0, I64),
-            num_rows=size["rows"],
-            column=column,
-            end_column=size["columns"],
-        )
-        emit_rows(m, rows, k_blocks, is_large=False)
+        columns = b.gep(matrix, column)
+        with loop_row_blocks(m, size["rows"]) as block:
+            store = TileStore(output, block.first_row, column, size["columns"])
+            for rows in dispatch_tile(m, block.num_rows, store):
+                numbers = [block.first_row + clamp_row(b, r, block.num_rows) for r in range(rows)]
+                addresses = [b.gep(a, number * size["a_row"]) for number in numbers]
+                accumulate_blocks(m, addresses, columns, size, has_strided_a=has_strided_a)
     return b.build_module(name)
+
+
+def accumulate_blocks(
+    m: Microkernel, rows: Sequence[str], columns: str, size: Mapping[str, LLVMValue], *, has_strided_a: bool
+) -> None:
+    """The sums of some rows, in the same blocks of k as in `panel_rows.py`, so that both yield the same bits."""
+    b, stride = m.b, size["a_step"] if has_strided_a else None
+    k_block, num_blocks = divide_evenly(b, size["k"], b.constant(GemmTuning.k_block, I64))
+    with b.loop(b.constant(0, I64), num_blocks, 1, "k_block") as i:
+        first = i * k_block
+        starts = [b.gep(row, first if stride is None else first * stride) for row in rows]
+        init_accumulators(m, len(rows))
+        panel, count = b.gep(columns, first * size["b_row"]), b.min(k_block, size["k"] - first)
+        accumulate(m, starts, panel, count, stride, row_stride=size["b_row"])
+        with b.if_then(first.ne(0)):
+            add_partial_sums(m, len(rows), m.spill)
+        with b.if_then(i + 1 < num_blocks):
+            spill_accumulators(m, len(rows), m.spill)

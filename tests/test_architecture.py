@@ -19,6 +19,7 @@ ORDER = (
 COMPILER_ORDER = (
     "codegen linker executor program llvm kernels prepare partition layouts lower printing".split()
 )  # docs/architecture/compiler.md lists them so
+GEMM_ORDER = "tile packing floats integer bf16 unpacked".split()  # docs/architecture/kernels.md lists them so
 SERVICE_ORDER = (
     "protocol batching models settings rest operation grpc service".split()
 )  # docs/architecture/serving.md lists them so
@@ -124,11 +125,14 @@ def test_rooms_import_only_leftwards() -> None:
             )
 
 
-@pytest.mark.parametrize(("room", "order"), [("compile", COMPILER_ORDER), ("serve", SERVICE_ORDER)])
+@pytest.mark.parametrize(
+    ("room", "order"),
+    [("compile", COMPILER_ORDER), ("compile/kernels/gemm", GEMM_ORDER), ("serve", SERVICE_ORDER)],
+)
 def test_folders_of_a_room_import_only_leftwards(room: str, order: list[str]) -> None:
     folders = [path for path in (SRC / room).iterdir() if path.is_dir() and path.name != "__pycache__"]
     assert {folder.name for folder in folders} == set(order)
-    prefix = f"sardonyx._src.{room}."
+    prefix = f"sardonyx._src.{room.replace('/', '.')}."
     for folder in folders:
         earlier = {*order[: order.index(folder.name) + 1]}
         for path in folder.rglob("*.py"):

@@ -20,7 +20,7 @@ from pathlib import Path
 import sardonyx as sx
 from replay_corpus import GROUPS, Corpus
 from sardonyx._src.compile.codegen import Target
-from sardonyx._src.compile.kernels.gemm.packing_kernel import PACKING_KERNEL
+from sardonyx._src.compile.kernels.gemm.packing.packing_kernel import PACKING_KERNEL
 from sardonyx._src.compile.llvm.compile_workers import CompileJob, WorkerPool, encode_request
 from sardonyx._src.compile.llvm.host_target import LINUX_TRIPLE, compiler_version
 from sardonyx._src.compile.llvm.jit import Module

@@ -13,9 +13,9 @@ from dataclasses import replace
 from unittest.mock import patch
 
 from compile import checked_runs, guarded
+from compile.amx_features import without_amx
 from compile.kernel_objects import load_module
 from sardonyx._src.compile.codegen import Target
-from compile.amx_features import without_amx
 from sardonyx._src.compile.llvm.jit import Library
 
 INTRINSIC = re.compile(r"@llvm\.x86\.(ldtilecfg|tile\w+|tdp\w+)\(")

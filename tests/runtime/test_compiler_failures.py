@@ -131,7 +131,9 @@ def test_only_the_node_at_fault_becomes_a_fallback(stage: str, monkeypatch: pyte
         monkeypatch.setattr(LayoutAssignment, "place_kernel", place)
     else:
         find = registry.lowering_of
-        monkeypatch.setattr(lowering_driver, "lowering_of", lambda kind: fail if kind == "Softmax" else find(kind))
+        monkeypatch.setattr(
+            lowering_driver, "lowering_of", lambda kind: fail if kind == "Softmax" else find(kind)
+        )
     session = assert_answers(new_text())
     assert session.engine == "native" and session.stats.fallback_nodes == 1
     [(fault, count)] = session.stats.compiler_faults.items()
@@ -149,7 +151,9 @@ def test_a_program_with_a_failure_is_neither_shared_nor_cached(
     sx.save(parse_model(new_text()), path)
     with monkeypatch.context() as context:
         find = registry.lowering_of
-        context.setattr(lowering_driver, "lowering_of", lambda kind: fail if kind == "Softmax" else find(kind))
+        context.setattr(
+            lowering_driver, "lowering_of", lambda kind: fail if kind == "Softmax" else find(kind)
+        )
         for _ in range(2):
             with pytest.warns(sx.CompilerWarning):
                 assert sx.Session(path).stats.fallback_nodes == 1

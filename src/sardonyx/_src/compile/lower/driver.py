@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.kernels.data_movement.write_sizes import write_sizes_step
-from sardonyx._src.compile.kernels.gemm.bf16_matmul import round_rows_step
+from sardonyx._src.compile.kernels.gemm.bf16.bf16_matmul import round_rows_step
 from sardonyx._src.compile.layouts.laid_out import (
     LaidOutGraph,
     LaidOutRegion,

@@ -118,6 +118,14 @@ def run_product(session: sx.Session, rows: int = 3) -> np.ndarray[tuple[int, ...
     return y
 
 
+def wait_for_record(cache: Path) -> None:
+    """Waits until the entry that this process has written is on the disk."""
+    end = time.monotonic() + 30
+    while not [*(cache / "verified").glob("[!.]*")] and time.monotonic() < end:
+        time.sleep(0.01)
+    time.sleep(0.05)  # the record is renamed to its name
+
+
 def test_a_second_start_gives_what_the_first_did(tmp_path: Path) -> None:
     path = save_product(tmp_path)
     first, second = start_session(path), start_session(path)
@@ -236,6 +244,7 @@ def test_weights_are_hashed_once_per_version_of_an_entry(
 ) -> None:
     path = save_model(tmp_path / "m.onnx", WEIGHTS)
     start_session(path)
+    wait_for_record(folder.parent)
     (entry,) = folder.iterdir()
     verified: list[object] = []
     verify = container.Container.verify_constants
@@ -259,6 +268,7 @@ def test_without_records_weights_are_hashed_at_every_start(
 ) -> None:
     path = save_model(tmp_path / "m.onnx", WEIGHTS)
     start_session(path)
+    wait_for_record(tmp_path / "cache")
     (tmp_path / "cache" / "verified").chmod(0o777)
     verified: list[object] = []
 
@@ -530,7 +540,7 @@ def test_weights_of_the_first_session_are_pages_of_a_long_entry(
 def test_a_full_disk_leaves_weights_in_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "no room")
 
     path = save_product(tmp_path)

@@ -24,8 +24,9 @@ from sardonyx._src.proto.record import Payload
 class StagedFile:
     """A file being written under a temporary name; a context manager that flushes it to disk at the end."""
 
-    def __init__(self, folder: Folder, name: str, mode: int) -> None:
+    def __init__(self, folder: Folder, name: str, mode: int, *, flushes: bool = True) -> None:
         self.folder = folder
+        self._flushes = flushes
         self.name = name
         self.temporary = temporary_name()
         self.path = os.path.join(folder.path, name)
@@ -59,7 +60,7 @@ class StagedFile:
     def __exit__(self, kind: object, *_: object) -> None:
         with name_in_errors(self.path), self._file:
             self._writer.close()
-            if kind is None:
+            if kind is None and self._flushes:
                 os.fsync(self._file.fileno())
 
 
@@ -69,11 +70,13 @@ class Staging:
     Raises OSError, naming the target file, for system errors.
     """
 
-    def __init__(self, folder: str, mode: int = 0o666) -> None:
+    def __init__(self, folder: str, mode: int = 0o666, *, flushes: bool = True) -> None:
         """folder: the base directory of all names; links in its path are followed.
 
         mode: the permissions of new files, from which the umask removes bits.
+        flushes: whether files are on the disk before they get their names; otherwise a power loss can damage them.
         """
+        self._flushes = flushes
         self._base = Folder.from_path(folder)
         self._mode = mode
         self._folders: dict[tuple[str, ...], Folder] = {}
@@ -93,7 +96,7 @@ class Staging:
             self._folders[key] = self._base.reach(folders, make=True)
             self._locks.append(FolderLock(self._folders[key]))
         refuse_special(self._folders[key], name)
-        self._staged.append(StagedFile(self._folders[key], name, self._mode))
+        self._staged.append(StagedFile(self._folders[key], name, self._mode, flushes=self._flushes))
         return self._staged[-1]
 
     def commit(self) -> None:
@@ -101,7 +104,7 @@ class Staging:
         while self._staged:
             self._staged[0].rename()
             del self._staged[0]
-        for folder in self._folders.values():
+        for folder in self._folders.values() if self._flushes else ():
             folder.sync()
 
     def __enter__(self) -> Self:

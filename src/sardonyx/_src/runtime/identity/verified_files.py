@@ -12,10 +12,13 @@ import hashlib
 import os
 from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 
 from sardonyx._src.compile.llvm.cache import default_folder, open_private, warn_not_private
+from sardonyx._src.errors import LimitError
 from sardonyx._src.io.file_stamps import FileStamp
 from sardonyx._src.io.private_files import make_private_folder, open_private_file
+from sardonyx._src.threads import start_thread
 
 MAX_RECORDS = 4096  # if there are more, the oldest ones are removed
 RECORDS = "verified"  # the folder in the cache folder
@@ -62,6 +65,26 @@ def record_verified(stamp: FileStamp) -> None:
         warn_not_private(error)
         with suppress(OSError):
             temporary.unlink()
+
+
+def record_when_flushed(stamp: FileStamp) -> None:
+    """Records that a file which this process has just written is intact, once the system has written it to the disk.
+
+    A thread waits for the disk, which takes seconds for the weights of a large model.  If the process ends before, there
+    is no record, and the next process verifies the file: after a power loss it may be damaged.
+    """
+    VERIFIED.add(stamp)
+
+    def flush() -> None:
+        with suppress(OSError):
+            with open(stamp.path, "rb", buffering=0) as file:
+                os.fsync(file.fileno())
+                is_same = FileStamp.from_descriptor(stamp.path, file.fileno()) == stamp
+            if is_same:
+                record_verified(stamp)
+
+    with suppress(LimitError):  # without a thread there is no record
+        start_thread(Thread(target=flush, name="sardonyx-flush", daemon=True))
 
 
 def last_use(path: Path) -> int:

@@ -61,15 +61,18 @@ def write_container(
     constants: Sequence[ConstantBytes],
     finish: Callable[[], DocumentAndSections],
     mode: int = 0o666,
+    *,
+    flushes: bool = True,
 ) -> None:
     """Writes a file, which appears under its name when it is complete; constants are at `aligned_offsets`.
 
     finish: returns the document and the sections.  It is called after the constants are written, since compile workers
         compile code in the meantime.
     mode: the permissions of the file, before the umask applies.
+    flushes: as of `Staging`.
     """
     folder, name = os.path.split(path)
-    with Staging(folder or os.curdir, mode) as staging:
+    with Staging(folder or os.curdir, mode, flushes=flushes) as staging:
         with staging.create([name]) as file:
             table = write_constants(file, constants)
             write_sections(file, *finish(), table)

@@ -41,7 +41,7 @@ from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import encode
 from sardonyx._src.runtime.declarations.declaration_analysis import analyze_declarations
 from sardonyx._src.runtime.declarations.inner_declarations import StaticDeclarations
-from sardonyx._src.runtime.identity.verified_files import record_verified
+from sardonyx._src.runtime.identity.verified_files import record_verified, record_when_flushed
 from sardonyx._src.runtime.limits.thread_pool import run_loop_module
 from sardonyx._src.runtime.programs.arrays import FIELDS, entry_module
 from sardonyx._src.runtime.programs.async_compilation import async_compilation
@@ -134,9 +134,13 @@ def write_program(
         code_document, image = code.link_and_describe(document["others"])
         return {**document, **code_document}, {**sections, "code": image}
 
-    write_container(path, constants, link, ENTRY_MODE if entry else FILE_MODE)
+    write_container(path, constants, link, ENTRY_MODE if entry else FILE_MODE, flushes=not entry)
     with suppress(OSError):
-        record_verified(FileStamp.from_path(os.path.realpath(path)))
+        stamp = FileStamp.from_path(os.path.realpath(path))
+        if entry:
+            record_when_flushed(stamp)
+        else:
+            record_verified(stamp)
 
 
 # --- code --------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 
+from sardonyx._src.compile.prepare.branch_continuations import branches_of
 from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.incremental import RejectionRecorder
 from sardonyx._src.infer.observer import ContextFactory
@@ -50,6 +51,7 @@ class DataDependentSizes(RejectionRecorder):
         error: InferenceError | None,
     ) -> Sequence[Type | None]:
         types = super().on_node(contexts, node, plan, types, error)
+        types = self.types_of_valid_branch(node) or types
         if node.graph is not self.graph and not self.is_local_source(node):
             return types
         known = self.visible(node.graph)
@@ -57,6 +59,12 @@ class DataDependentSizes(RejectionRecorder):
             self.close(value, type_, known) if value.name else type_
             for value, type_ in zip(node.outputs, types, strict=False)
         ]
+
+    def types_of_valid_branch(self, node: Node) -> Sequence[Type | None]:
+        """The types that one branch of an If returns, if no valid run takes the other one; () otherwise."""
+        branches = branches_of(node)
+        valid = [branch for branch in branches if self.errors.keys().isdisjoint(branch.nodes)]
+        return [value.type for value in valid[0].outputs] if len(valid) < len(branches) and valid else ()
 
     def is_local_source(self, node: Node) -> bool:
         """Whether unknown sizes of a node's results in a subgraph are due to the node: all sizes of its inputs are known."""

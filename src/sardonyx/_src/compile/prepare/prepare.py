@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from sardonyx._src.compile.prepare.assumed_branches import assume_branches, drop_known_conditions
 from sardonyx._src.compile.prepare.assumed_elements import assume_elements
+from sardonyx._src.compile.prepare.branch_continuations import duplicate_continuations
 from sardonyx._src.compile.prepare.class_numbers import number_classes
 from sardonyx._src.compile.prepare.data_dependent_sizes import DataDependentSizes, enclosing
 from sardonyx._src.compile.prepare.decompose import decompose_nodes
@@ -115,6 +116,8 @@ def prepare_model(
         copy = optimize_tolerantly(copy, defects)
         drop_known_conditions(copy, branches)
     ranks = ranks_of(assumptions)
+    if duplicate_continuations(copy, lambda model: infer_sizes(model, sizes, ranks, {})):
+        copy = optimize_tolerantly(copy, defects)
     if attempt(lambda: decompose_nodes(copy, sizes.keys()), "decompose", defects):
         fold_seeded_random(copy, MAX_FOLDED_BYTES)
         copy = optimize_tolerantly(copy, defects)

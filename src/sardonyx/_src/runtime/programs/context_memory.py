@@ -93,6 +93,7 @@ class ContextMemory:
         self.slot_offsets: list[int] | None = (
             None  # offsets of arena slots of run-time size; computed on demand
         )
+        self.slot_sizes: list[tuple[Known, ...]] = []  # the different sizes of the buffers of each such slot
 
     # --- sizes -------------------------------------------------------------------------------
 
@@ -234,10 +235,13 @@ class ContextMemory:
     def slot_offset(self, slot: int) -> int:
         """The byte offset of a slot of run-time size in the arena."""
         if self.slot_offsets is None:
-            self.slot_offsets, total = [], self.native.plan.size
-            for each in self.native.plan.slots:
+            plan = self.native.plan
+            self.slot_sizes = self.slot_sizes or [
+                tuple({b.size for b in each.buffers}) for each in plan.slots
+            ]
+            self.slot_offsets, total = [], plan.size
+            for sizes in self.slot_sizes:
                 self.slot_offsets.append(total)
-                sizes = (buffer.size for buffer in each.buffers)
                 total += size_functions.max_aligned_size(self.sizes, sizes)
         return self.slot_offsets[slot]
 

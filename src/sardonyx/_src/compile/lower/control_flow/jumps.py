@@ -47,6 +47,7 @@ LOOP = Parameters(
     "buffer_capacity",
 )
 CONDITIONAL_LOOP = LOOP + Parameters("condition")
+INVALID = Parameters("status")
 BRANCH = Parameters("flag", "status", "condition", "then_nodes", "else_nodes")
 
 
@@ -189,6 +190,18 @@ def branch_module(name: str, target: Target) -> str:
     return b.build_module(name)
 
 
+def fault_step(status: TensorView, unwritten: tuple[TensorView, ...]) -> Step:
+    """The step of a branch that no valid run takes: it records a fault; unwritten: the results of the branch."""
+    status_block = replace(status, shape=(STATUS_SLOTS,))
+    return Step(FAULT_KERNEL, INVALID.pack(status=status_block), 1, (), (status_block, *unwritten))
+
+
+def fault_module(name: str, target: Target) -> str:
+    b = KernelBuilder(target, INVALID)
+    store_at(b, b.pointer("status"), FAULT, b.constant(1, I64))
+    return b.build_module(name)
+
+
 def jump_step(true_flag: TensorView, distance: int) -> Step:
     """An unconditional jump; true_flag: [1], int64, not 0."""
     return Step(EMPTY_KERNEL, (), 0, (true_flag,), (), jump=Jump(true_flag, distance))
@@ -199,6 +212,7 @@ def empty_module(name: str, target: Target) -> str:
 
 
 BRANCH_KERNEL = Kernel("branch", branch_module, BRANCH)
+FAULT_KERNEL = Kernel("fault", fault_module, INVALID)
 EMPTY_KERNEL = Kernel("nothing", empty_module)
 ALWAYS_TAKEN = np.ones(1, np.int64)
 

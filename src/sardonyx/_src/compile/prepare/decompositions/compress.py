@@ -16,14 +16,8 @@ ENTRIES = """(x, condition) => (y) {{
 
 
 def decompose(node: Node, edit: Edit) -> bool:
-    """In the main graph only: NonZero has a data-dependent size, which a run binds there."""
     x, rank = edit.type(node.inputs[0]), edit.rank(node.inputs[0])
-    if (
-        edit.operator_of(node) is None
-        or x is None
-        or x.dtype is DataType.STRING
-        or node.graph is not edit.model.graph
-    ):
+    if edit.operator_of(node) is None or x is None or x.dtype is DataType.STRING:
         return False
     if rank is None or edit.rank(node.inputs[1]) != 1:
         return False

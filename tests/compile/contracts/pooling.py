@@ -13,6 +13,7 @@ from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.kernels.pooling.fold_columns import fold_columns_step
 from sardonyx._src.compile.kernels.pooling.global_pooling import GlobalPoolKind
+from sardonyx._src.compile.kernels.pooling.line_pooling import line_pooling_step
 from sardonyx._src.compile.kernels.pooling.max_pool_gradient import max_pool_gradient_step
 from sardonyx._src.compile.kernels.pooling.pixel_blocks import global_pooling_steps
 from sardonyx._src.compile.kernels.pooling.plane_pooling import PlaneWindow, plane_pooling_step
@@ -200,6 +201,34 @@ def plane_axes(target: Target) -> Axes:
     }
 
 
+def line_pooling(
+    trial: Trial, lines: int, pixels: int, window: SlidingWindow, algorithm: PoolingAlgorithm, dtype: str
+) -> Sequence[Step]:
+    """Pooling of dense planes, which are images of one channel."""
+    x = trial.integers(3, lines, pixels, 1, dtype=dtype)
+    size = output_size((lines, pixels), window, window.pads[2:])
+    y = pool(x.astype(np.float64), algorithm, window, size)
+    result = trial.result(y[..., 0], dtype, tolerance=0.0 if algorithm.kind == "max" else CLOSE)
+    return [line_pooling_step(trial.input(x[..., 0]), result, algorithm, window)]
+
+
+def line_axes(target: Target) -> Axes:
+    means = (PoolingAlgorithm("mean"), PoolingAlgorithm("mean_with_pads"))
+    return {
+        "lines": (3, 4, 9),
+        "pixels": (*range(2, 2 * target.lanes + 4), 4 * target.lanes, 8 * target.lanes + 1, 1100),
+        "window": (
+            *WINDOWS[:4],
+            SlidingWindow((2, 3), (1, 2), (2, 1), (1, 2, 1, 2)),
+            SlidingWindow((3, 2), (2, 3), (1, 2), (2, 2, 0, 2)),
+            SlidingWindow((1, 9), (1, 2), pads=(0, 4, 0, 4)),
+            SlidingWindow((9, 2), (1, 2), pads=(8, 1, 8, 1)),
+        ),
+        "algorithm": (PoolingAlgorithm("max"), *means, *(PoolingAlgorithm("lp", p) for p in (1, 2))),
+        "dtype": ("float32", "float64"),
+    }
+
+
 def folded_columns(
     trial: Trial, lines: int, pixels: int, window: SlidingWindow, dtype: str
 ) -> Sequence[Step]:
@@ -235,5 +264,6 @@ CONTRACTS = [
     Contract(global_pooling, global_axes),
     Contract(max_pool_gradient, gradient_axes),
     Contract(plane_pooling, plane_axes),
+    Contract(line_pooling, line_axes),
     Contract(folded_columns, fold_axes),
 ]

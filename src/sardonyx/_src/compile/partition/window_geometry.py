@@ -5,11 +5,14 @@ A window over one spatial dim becomes a window over two of height 1, so that ker
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
-from sardonyx._src.compile.partition import BoundNode
+from sardonyx._src.compile.partition import BoundNode, Scope
 from sardonyx._src.compile.program import TensorView
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max
 
 Pair = tuple[int, int]
@@ -78,6 +81,13 @@ def same_padding(size: Known, kernel: int, stride: int, dilation: int) -> Known:
     if stride == 1 or reach == 0:
         return reach
     return dim_max((ceil_div(size, stride) - 1) * stride + reach + 1 - size, 0)
+
+
+def is_image(scope: Scope, x: Value | None, types: Collection[DataType] = (DataType.FLOAT,)) -> bool:
+    """Whether a value is a native tensor of one of the types, with one or two spatial dims."""
+    if x is None or not scope.is_native(x) or scope.dtype_of(x) not in types:
+        return False
+    return len(scope.known_shape(x)) in (3, 4)
 
 
 def as_image(tensor: TensorView) -> TensorView:

@@ -22,11 +22,10 @@ from sardonyx._src.compile.kernels.conv.transposed import (
     transposed_convolution_steps,
 )
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
-from sardonyx._src.compile.lower.operators.pooling import is_image
 from sardonyx._src.compile.partition import Read, Region, Scope, fused_region, matches
 from sardonyx._src.compile.partition.epilogues import fuse_epilogue
 from sardonyx._src.compile.partition.float_convolutions import is_native_float
-from sardonyx._src.compile.partition.window_geometry import as_image, as_pair
+from sardonyx._src.compile.partition.window_geometry import as_image, as_pair, is_image
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import CHANNELS_LAST, Step, TensorView
 from sardonyx._src.errors import EvaluationError

@@ -1,16 +1,21 @@
-"""Pooling in cases that `pooling` does not support: indices of MaxPool, three spatial dims, other element types, open channels."""
+"""Pooling of dense planes: of images that are channels-first anyway, and whatever `pooling` does not support.
+
+That is: indices of MaxPool, three spatial dims, other element types, open channels.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
+from sardonyx._src.compile.kernels.pooling.line_pooling import LINE_TYPES, line_pooling_step
 from sardonyx._src.compile.kernels.pooling.plane_pooling import PlaneWindow, plane_pooling_step
 from sardonyx._src.compile.kernels.pooling.pooling import PoolingAlgorithm
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Read, Region, Scope, Write
-from sardonyx._src.compile.partition.window_geometry import window_attributes
+from sardonyx._src.compile.partition.window_geometry import as_pair, window_attributes
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program import Step
+from sardonyx._src.compile.program import Step, TensorView
 from sardonyx._src.dtypes import DataType
 
 FLOATS = (DataType.FLOAT, DataType.DOUBLE)
@@ -58,6 +63,27 @@ def match_plane_pool(op: BoundNode, scope: Scope, algorithm: PoolingAlgorithm) -
 @lowers("PlanePool")
 def lower_plane_pool(region: LaidOutRegion[PlanePool], lowering: Lowering) -> Step:
     config, (x,) = region.config, region.operands
+    if config.outputs == (0,) and x.dtype in LINE_TYPES and config.window.rank < MAX_DIMS:
+        return lower_lines(config, x, region.results[0])
     results = dict(zip(config.outputs, region.results, strict=True))
     written = results.get(0), results.get(1)
     return plane_pooling_step(x, written, config.algorithm, config.window, column_major=config.column_major)
+
+
+def lower_lines(config: PlanePool, x: TensorView, y: TensorView) -> Step:
+    """The pooling of one or two spatial dims; one dim becomes the rows of planes of height 1."""
+    window, pads = config.window, config.window.pads
+    kernel, strides, dilations = window.kernel, window.strides, window.dilations
+    if window.rank == 1:
+        kernel, strides, dilations, pads = (
+            (1, *kernel),
+            (1, *strides),
+            (1, *dilations),
+            (0, pads[0], 0, pads[1]),
+        )
+        x, y = (tensor.reshape((*tensor.shape[:-1], 1, tensor.shape[-1])) for tensor in (x, y))
+    top, left, bottom, right = pads
+    image_window = SlidingWindow(
+        as_pair(kernel), as_pair(strides), as_pair(dilations), (top, left, bottom, right)
+    )
+    return line_pooling_step(x, y, config.algorithm, image_window)

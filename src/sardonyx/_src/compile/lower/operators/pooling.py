@@ -1,12 +1,13 @@
 """MaxPool, AveragePool, LpPool and global pooling of float32 images, channels-last, with fused epilogues; MaxPool of bytes.
 
-Used indices of MaxPool, three dims, other types and open channels are left to `plane_pooling`.
+Images that are channels-first, used indices of MaxPool, three dims, other types and open channels are left to
+`plane_pooling`, and global pooling of channels-first images is a reduction of rows.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
@@ -16,13 +17,13 @@ from sardonyx._src.compile.kernels.pooling.pixel_blocks import global_pooling_st
 from sardonyx._src.compile.kernels.pooling.pooling import PoolingAlgorithm, pooling_step
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.lower.operators.plane_pooling import BYTES, PlanePool, match_plane_pool
+from sardonyx._src.compile.lower.operators.reduce import Reduction, reduction_region, spatial_axes
 from sardonyx._src.compile.partition import FusedEpilogue, Read, Region, Scope, fused_region, matches
 from sardonyx._src.compile.partition.epilogues import fuse_epilogue
 from sardonyx._src.compile.partition.int8_layouts import padded_layout
-from sardonyx._src.compile.partition.window_geometry import as_image, window_geometry
+from sardonyx._src.compile.partition.window_geometry import as_image, is_image, window_geometry
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import CHANNELS_LAST, Step
-from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Value
 
 MAX_TAPS = 4096  # window positions that are visited for each element of the image, on average
@@ -71,8 +72,23 @@ def match_lp_pool(op: BoundNode, scope: Scope) -> Region[Pool | PlanePool] | Non
 def match_any_pool(
     op: BoundNode, scope: Scope, algorithm: PoolingAlgorithm
 ) -> Region[Pool | PlanePool] | None:
-    region = None if op.is_output_used(1) else match_pool(op, scope, algorithm)
-    return region or match_plane_pool(op, scope, algorithm)
+    matchers = [match_pool, match_plane_pool]
+    if op.is_output_used(1):
+        matchers.remove(match_pool)
+    elif avoids_copies(op, scope):
+        matchers.reverse()
+    return next((region for matcher in matchers if (region := matcher(op, scope, algorithm))), None)
+
+
+def avoids_copies(op: BoundNode, scope: Scope) -> bool:
+    """Whether pooling planes needs fewer copies than pooling pixels.
+
+    The image is channels-first, and no other node reads it, which may need its pixels, or the result is an output of the model.
+    """
+    x = op.input(0)
+    if x is None or not is_image(scope, x) or scope.is_channels_last(x):
+        return False
+    return len(x.uses) == 1 or op.output in scope.outputs
 
 
 def match_pool(op: BoundNode, scope: Scope, algorithm: PoolingAlgorithm) -> Region[Pool] | None:
@@ -113,13 +129,6 @@ def has_few_taps(x: Value, y: Value, scope: Scope, kernel: Sequence[int]) -> boo
     return taps * windows <= MAX_TAPS * max(elements, 1)
 
 
-def is_image(scope: Scope, x: Value | None, types: Collection[DataType] = (DataType.FLOAT,)) -> bool:
-    """Whether a value is a native tensor of one of the types, with one or two spatial dims."""
-    if x is None or not scope.is_native(x) or scope.dtype_of(x) not in types:
-        return False
-    return len(scope.known_shape(x)) in (3, 4)
-
-
 @lowers("Pool")
 def lower_pool(region: LaidOutRegion[Pool], lowering: Lowering) -> Step:
     x, y = as_image(region.operands[0]), as_image(region.results[0])
@@ -129,19 +138,22 @@ def lower_pool(region: LaidOutRegion[Pool], lowering: Lowering) -> Step:
 
 
 @matches("GlobalAveragePool", 22)
-def match_global_average_pool(op: BoundNode, scope: Scope) -> Region[GlobalPoolKind] | None:
+def match_global_average_pool(op: BoundNode, scope: Scope) -> Region[object] | None:
     return match_global_pool(op, scope, "mean")
 
 
 @matches("GlobalMaxPool", 22)
-def match_global_max_pool(op: BoundNode, scope: Scope) -> Region[GlobalPoolKind] | None:
+def match_global_max_pool(op: BoundNode, scope: Scope) -> Region[object] | None:
     return match_global_pool(op, scope, "max")
 
 
-def match_global_pool(op: BoundNode, scope: Scope, kind: GlobalPoolKind) -> Region[GlobalPoolKind] | None:
+def match_global_pool(op: BoundNode, scope: Scope, kind: GlobalPoolKind) -> Region[object] | None:
+    """Channels-last images have a kernel; a reduction of the rows of other images needs no copy."""
     x = op.input(0)
     if x is None or not is_image(scope, x) or scope.shape(op.output) is None:
         return None
+    if not scope.is_channels_last(x):
+        return reduction_region(op.node, scope, x, Reduction(kind, spatial_axes(scope, x)))
     epilogue = fuse_epilogue(scope, op.output, channels_last=True)
     reads = (Read(x, CHANNELS_LAST),)
     return fused_region("GlobalPool", op.node, kind, reads, epilogue, CHANNELS_LAST)

@@ -19,15 +19,15 @@ from sardonyx._src.compile.kernels.reductions.reducers import (
     find_reducer,
 )
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
-from sardonyx._src.compile.lower.operators.pooling import is_image
 from sardonyx._src.compile.partition import FusedEpilogue, Read, Region, Scope, Shape, fused_region, matches
 from sardonyx._src.compile.partition.epilogues import fuse_epilogue, fuse_without_operands
+from sardonyx._src.compile.partition.window_geometry import is_image
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import ANY, CHANNELS_LAST, DENSE, Step
 from sardonyx._src.compile.program.layout import FOLLOW
 from sardonyx._src.compile.program.tensor import channels_first_permutation
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir import Value
+from sardonyx._src.ir import Node, Value
 
 REDUCER_NAMES: dict[tuple[str, int], ReduceOp] = {
     ("ReduceSum", 13): "sum",
@@ -58,15 +58,24 @@ def match_reduction(op: BoundNode, scope: Scope) -> Region[object] | None:
     axes, keeps_dims = known_axes(op, scope, x), bool(op.attributes["keepdims"])
     if axes is None or scope.shape(op.output) != reduced_shape(op, scope, x, axes):
         return None
-    if axes and name in ("mean", "max") and scope.is_channels_last(x) and reduces_all_pixels(scope, x, axes):
+    reduces_pixels = is_image(scope, x) and axes == spatial_axes(scope, x)
+    if axes and name in ("mean", "max") and scope.is_channels_last(x) and reduces_pixels:
         epilogue, layout = fuse_epilogue(scope, op.output, channels_last=keeps_dims), CHANNELS_LAST
         reads = (Read(x, CHANNELS_LAST),)
         return fused_region("GlobalPool", op.node, name, reads, epilogue, layout if keeps_dims else DENSE)
+    return reduction_region(op.node, scope, x, Reduction(name, axes), keeps_dims=keeps_dims)
+
+
+def reduction_region(
+    node: Node, scope: Scope, x: Value, config: Reduction, *, keeps_dims: bool = True
+) -> Region[Reduction]:
+    """The region of a node whose first output is the reduction of x."""
+    (output, *_) = node.outputs
     is_float = scope.dtype(x) is DataType.FLOAT
-    fused = fuse_without_operands(scope, op.output) if is_float else FusedEpilogue(Epilogue(), op.output)
+    fused = fuse_without_operands(scope, output) if is_float else FusedEpilogue(Epilogue(), output)
     rank = len(scope.known_shape(x))
     reads = (Read(x, ANY, decides_layout=keeps_dims and rank > 2),)
-    return fused_region("Reduce", op.node, Reduction(name, axes), reads, fused, FOLLOW)
+    return fused_region("Reduce", node, config, reads, fused, FOLLOW)
 
 
 for operator, version in REDUCER_NAMES:
@@ -100,9 +109,9 @@ def reduced_shape(op: BoundNode, scope: Scope, x: Value, axes: tuple[int, ...]) 
     return tuple(dim for i, dim in enumerate(shape) if i not in axes)
 
 
-def reduces_all_pixels(scope: Scope, x: Value, axes: tuple[int, ...]) -> bool:
-    """Whether exactly the spatial dims of an image are reduced."""
-    return is_image(scope, x) and axes == tuple(range(2, len(scope.known_shape(x))))
+def spatial_axes(scope: Scope, x: Value) -> tuple[int, ...]:
+    """The axes of an image after batch and channels."""
+    return tuple(range(2, len(scope.known_shape(x))))
 
 
 @lowers("Reduce")

@@ -30,7 +30,6 @@ from sardonyx._src.compile.kernels.resize.resampled_axes import plan_resampling
 from sardonyx._src.compile.kernels.resize.resize import constant_tables, resize_step, table_constant
 from sardonyx._src.compile.kernels.resize.upsample import upsample_step
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
-from sardonyx._src.compile.lower.operators.pooling import is_image
 from sardonyx._src.compile.partition import Read, Region, Scope, Write, fused_region, matches
 from sardonyx._src.compile.partition.epilogues import fuse_epilogue
 from sardonyx._src.compile.partition.resize_target import (
@@ -41,7 +40,7 @@ from sardonyx._src.compile.partition.resize_target import (
     resampled_axes,
     resize_target,
 )
-from sardonyx._src.compile.partition.window_geometry import Pair, as_image, as_pair
+from sardonyx._src.compile.partition.window_geometry import Pair, as_image, as_pair, is_image
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import CHANNELS_LAST, Step
 from sardonyx._src.dtypes import DataType

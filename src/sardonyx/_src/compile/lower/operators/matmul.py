@@ -27,7 +27,11 @@ from sardonyx._src.compile.kernels.gemm.unpacked.few_columns import (
     is_few_columns,
 )
 from sardonyx._src.compile.kernels.gemm.unpacked.transposed_left import with_dense_rows
-from sardonyx._src.compile.kernels.gemm.unpacked.unpacked_products import MatrixProduct, unpacked_product
+from sardonyx._src.compile.kernels.gemm.unpacked.unpacked_products import (
+    MatrixProduct,
+    split_off_one_row,
+    unpacked_product,
+)
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.lower.constant_panels import constant_panels
 from sardonyx._src.compile.lower.operators.double_product import DoubleRegion, match_double_product
@@ -166,6 +170,7 @@ def scale(value: Scalar, factor: float) -> Scalar:
 def lower_product(region: LaidOutRegion[Product], lowering: Lowering) -> Sequence[Step]:
     config = region.config
     left, operands = transpose_if(region.operands[0], config.transposed[0]), epilogue_operands(region)
+    product: MatrixProduct | None = None
     if config.matrix is None and config.bias is None:
         right = transpose_if(region.operands[1], config.transposed[1])
         product = MatrixProduct(left, right, region.results[0], region.epilogue, operands)
@@ -182,18 +187,10 @@ def lower_product(region: LaidOutRegion[Product], lowering: Lowering) -> Sequenc
     panels, steps = pack_right_operand(region, left, lowering)
     bias = None if config.bias is None else make_constant(pack_bias(config.bias, panels.tile), "bias")
     left, copies = with_dense_rows(left, panels.columns, region.region.reads[0].value.name)
-    return (
-        *steps,
-        *copies,
-        *(bf16_matmul_steps if config.is_rounded else matmul_steps)(
-            left,
-            panels,
-            result,
-            bias=bias,
-            epilogue=epilogue,
-            operands=operands,
-        ),
-    )
+    multiply = bf16_matmul_steps if config.is_rounded else matmul_steps
+    products = multiply(left, panels, result, bias=bias, epilogue=epilogue, operands=operands)
+    packed = (*steps, *copies, *products)
+    return packed if product is None else split_off_one_row(product, packed)
 
 
 def epilogue_operands(region: LaidOutRegion[Product]) -> tuple[TensorView, ...]:

@@ -2,6 +2,7 @@
 
 Packing a matrix pays off when many rows are multiplied by it.  `unpacked_product` chooses the kernel by the sizes and by
 which dims are contiguous; a product with one row or one column may also be computed as the exchanged one, y' = b' @ a'.
+Where only a run knows the number of rows, `split_off_one_row` has both.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from sardonyx._src.compile.kernels.gemm.unpacked.transposed_left import exchange
 from sardonyx._src.compile.kernels.gemm.unpacked.vector_matrix import is_vector_product, vector_matrix_step
 from sardonyx._src.compile.kernels.loops.axes import exchange_dims
 from sardonyx._src.compile.program import Step, TensorView
+from sardonyx._src.ir.dims import Known, dim_max, dim_min, dim_product
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,55 @@ def unpacked_product(product: MatrixProduct, target: Target) -> Sequence[Step] |
     if epilogue == Epilogue() and is_exchanged(a, b, target):
         return exchanged_product(a, b, y, target)
     return None
+
+
+def split_off_one_row(product: MatrixProduct, steps: Sequence[Step]) -> Sequence[Step]:
+    """The steps of a product with an open number of rows, and one that replaces them in runs in which it is 1.
+
+    Only the steps for the number of rows in a run have units of work.
+    """
+    a, y = product.a, product.y
+    rows = dim_product(a.shape[:-1])
+    if isinstance(rows, int) or product.b.rank != 2 or a.rank != y.rank:
+        return steps
+    matrices = (
+        operand
+        for layout, operand in zip(product.epilogue.operand_layouts, product.operands, strict=True)
+        if layout == "matrix"
+    )
+    if any(operand.shape != y.shape for operand in matrices):
+        return steps
+    row = replace(
+        product,
+        a=first_row(a),
+        y=first_row(y),
+        operands=tuple(
+            first_row(operand) if layout == "matrix" else operand
+            for layout, operand in zip(product.epilogue.operand_layouts, product.operands, strict=True)
+        ),
+    )
+    vector = product_of_vector(row)
+    if vector is None and (exchanged := exchange(row)) is not None:
+        vector = product_of_vector(exchanged)
+    if vector is None:
+        return steps
+    is_one = dim_min(rows, dim_max(2 - rows, 0))
+    return (scale_work(vector, is_one), *(scale_work(step, 1 - is_one) for step in steps))
+
+
+def first_row(tensor: TensorView) -> TensorView:
+    """The first row [1, n] of a tensor [..., n]."""
+    return replace(tensor, shape=(1, tensor.shape[-1]), strides=tensor.strides[-2:])
+
+
+def scale_work(step: Step, factor: Known) -> Step:
+    """The step with its work multiplied by 0 or 1."""
+    return replace(
+        step,
+        units=step.units * factor,
+        flops=step.flops * factor,
+        bytes_accessed=step.bytes_accessed * factor,
+    )
 
 
 def product_of_vector(product: MatrixProduct) -> Step | None:

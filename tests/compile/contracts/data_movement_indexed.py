@@ -174,8 +174,8 @@ def unpooling(trial: Trial, count: int, spare: int, dtype: str) -> Sequence[Step
 
 def unpooling_axes(target: Target) -> Axes:
     return {
-        "count": range(2 * target.lanes + 2),
-        "spare": (0, 1, 30),
+        "count": (*range(2 * target.lanes + 2), 255, 256, 257, 700),
+        "spare": (0, 1, 30, 3000),
         "dtype": ("float32", "float16", "float64"),
     }
 

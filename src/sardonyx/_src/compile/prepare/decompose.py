@@ -22,7 +22,7 @@ from sardonyx._src.schema import newest
 
 PACKAGE = "sardonyx._src.compile.prepare.decompositions"
 DECOMPOSITIONS = {  # the module of each operator of ai.onnx
-    "AffineGrid": "function_body",
+    "AffineGrid": "affine_grid",
     "Attention": "function_body",
     "BatchNormalization": "batch_normalization",
     "Bernoulli": "draws",

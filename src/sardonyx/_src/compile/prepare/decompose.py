@@ -1,13 +1,15 @@
 """Decomposition: replaces operators without kernels by nodes of operators that have kernels.
 
 Each decomposition is a module of `decompositions` with a function `decompose(node, edit)`.  It replaces the node and
-returns True, or returns False and leaves the node, where types or sizes do not allow it.
+returns True, or returns False and leaves the node, where types or sizes do not allow it.  `LIMITS` says why, if that is not
+obvious.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
 from importlib import import_module
+from types import ModuleType
 
 from sardonyx._src.compile.prepare.required_sizes import depend_on
 from sardonyx._src.errors import InferenceError
@@ -129,5 +131,15 @@ def close_dims(type_: Type | None, new_symbol: Callable[[], Expr]) -> Type | Non
 
 
 def decomposition_of(node: Node) -> Decomposition:
-    decompose: Decomposition = import_module(f"{PACKAGE}.{MODULES[node.domain][node.op_type]}").decompose
+    decompose: Decomposition = module_of(node).decompose
     return decompose
+
+
+def module_of(node: Node) -> ModuleType:
+    return import_module(f"{PACKAGE}.{MODULES[node.domain][node.op_type]}")
+
+
+def limits_of(node: Node) -> str | None:
+    """Why a decomposition leaves some nodes of the operator, "" if it does not say; None for operators without one."""
+    is_decomposed = node.op_type in MODULES.get(node.domain, ())
+    return getattr(module_of(node), "LIMITS", "") if is_decomposed else None

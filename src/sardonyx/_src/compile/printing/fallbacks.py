@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from sardonyx._src.compile.kernels.elementwise.operators import SCALAR_OPERATORS
 from sardonyx._src.compile.partition.registry import is_supported
+from sardonyx._src.compile.prepare.decompose import limits_of
 from sardonyx._src.compile.program.assumptions import observation_of
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.ir import Model, Node, TensorType, Value
@@ -17,13 +19,17 @@ def fallback_reason(node: Node, model: Model) -> str:
         version = schema_of(node, model.opset_imports).since_version
     except SardonyxError as error:
         return str(error)
-    if not is_supported(node.domain, node.op_type, version):
+    limits = limits_of(node)
+    if limits is None and not is_supported(node.domain, node.op_type, version):
         return f"no native {node.op_type}-{version}"
     values = [v for v in (*node.inputs, *node.outputs) if v is not None and v.name]
     unknown = next((v for v in values if not has_known_dims(v)), None)
     if unknown is not None:
         return f"{unknown.name} is {unknown.type or 'of unknown type'}{describe_observation(node)}"
-    return f"no native {node.op_type} of {', '.join(str(v.type or 'a constant') for v in values)}"
+    scalar = SCALAR_OPERATORS.get(node.op_type) if not node.domain else None
+    limits = limits or (scalar.limits if scalar else "")
+    types = ", ".join(str(v.type or "a constant") for v in values)
+    return f"no native {node.op_type} of {types}{': ' * bool(limits)}{limits}"
 
 
 def describe_observation(node: Node) -> str:

@@ -36,10 +36,12 @@ class ScalarOperator:
 
     types: the element types of the first input that kernels support.
     rule: the function that returns the expression of an output element.
+    limits: why the rule returns None for some operands.
     """
 
     types: ElementTypes
     rule: ScalarRule
+    limits: str = ""
 
 
 SCALAR_OPERATORS: Mapping[str, ScalarOperator] = {
@@ -95,7 +97,11 @@ SCALAR_OPERATORS: Mapping[str, ScalarOperator] = {
     "Not": ScalarOperator(BOOL, operation_rule("not")),
     "Or": ScalarOperator(BOOL, operation_rule("or")),
     "PRelu": ScalarOperator(NUMBERS, activations.prelu),
-    "Pow": ScalarOperator(NUMBERS, arithmetic.pow),
+    "Pow": ScalarOperator(
+        NUMBERS,
+        arithmetic.pow,
+        "an integer to the power of a float is computed in floats, and refused if it does not fit",
+    ),
     "QuantizeLinear": ScalarOperator(FP32 | HALF_TYPES | {DataType.INT32}, quantization.quantize_linear),
     "Reciprocal": ScalarOperator(FLOATS, operation_rule("reciprocal")),
     "Relu": ScalarOperator(SIGNED, activations.relu),

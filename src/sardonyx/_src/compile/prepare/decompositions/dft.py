@@ -14,6 +14,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Node, Value
 from sardonyx._src.rewrite.engine.edit import Edit
 
+LIMITS = "a whole inverse in float32 has other imaginary parts than the official results"
 FLOAT_TYPES = (DataType.FLOAT, DataType.DOUBLE, DataType.FLOAT16, DataType.BFLOAT16)
 
 
@@ -40,8 +41,9 @@ def decompose_dft(builder: TransformBuilder, dtype: DataType) -> bool:
         return False
     is_inverse, is_halved = bool(attributes["inverse"]), bool(attributes["onesided"])
     if is_inverse and not is_halved and dtype is not DataType.DOUBLE:
-        # The official results have errors of NumPy's single precision in imaginary parts that should be 0.
-        return False
+        return (
+            False  # the official results have errors of NumPy's single precision where imaginary parts are 0
+        )
     length = length or (2 * (size - 1) if is_inverse and is_halved else size)
     transform = Transform(length, parts, is_inverse, is_halved)
     if length < 1 or factor_of(length) < 0 or (is_halved and parts != (2 if is_inverse else 1)):

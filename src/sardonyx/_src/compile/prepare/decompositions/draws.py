@@ -18,6 +18,7 @@ from sardonyx._src.ir import Array, Node, Tensor, Value
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.support.evaluate import evaluate_node
 
+LIMITS = "without a seed, numbers are drawn from NumPy's stream"
 MAX_ELEMENTS = 1 << 24  # of one constant of random numbers
 MAX_NUMBER = 1 - 2.0**-50  # NumPy's binomial may reject a greater uniform number and draw another one
 KEEP_ALL = """(x) => (y, mask) {

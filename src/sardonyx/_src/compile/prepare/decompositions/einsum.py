@@ -21,7 +21,8 @@ from sardonyx._src.ir.dims import Known
 from sardonyx._src.ops.math.einsum import Axes, number_axes, parse
 from sardonyx._src.rewrite.engine.edit import Edit
 
-FLOATS = (DataType.FLOAT, DataType.DOUBLE)  # other types would be rounded, or wrap around, after each step
+LIMITS = "sums of integers wrap around, of half precision are rounded, after each product"
+FLOATS = (DataType.FLOAT, DataType.DOUBLE)
 Labels = tuple[int, ...]
 
 

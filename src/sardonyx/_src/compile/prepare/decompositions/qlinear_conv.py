@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import prod
 
 from sardonyx._src.compile.prepare.decompositions import conv_integer
-from sardonyx._src.compile.prepare.decompositions.qlinear_matmul import LIMITS, MAX_TERMS
+from sardonyx._src.compile.prepare.decompositions.qlinear_matmul import MAX_TERMS, RANGES
 from sardonyx._src.compile.prepare.decompositions.text import inline_text
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Node
@@ -33,7 +33,7 @@ def decompose(node: Node, edit: Edit) -> bool:
     x, x_scale, x_zero, w, _, w_zero, y_scale, y_zero = node.inputs[:8]
     bias = node.inputs[8] if len(node.inputs) > 8 else None
     types = [edit.type(value) for value in (x, x_zero, w, w_zero, y_zero)]
-    if w is None or any(t is None or t.dtype not in LIMITS for t in types):
+    if w is None or any(t is None or t.dtype not in RANGES for t in types):
         return False
     dims = edit.shape(w)
     known = [dim for dim in dims or () if isinstance(dim, int)]
@@ -48,7 +48,7 @@ def decompose(node: Node, edit: Edit) -> bool:
             return False
     result = types[-1]
     assert result is not None, "the types have been checked"
-    low, high = (float(limit) for limit in LIMITS[result.dtype])
+    low, high = (float(limit) for limit in RANGES[result.dtype])
     double, rank = DataType.DOUBLE.value, len(dims) - 1
     text = REQUANTIZE.format(
         window=conv_integer.window_text(edit.attributes(node)),

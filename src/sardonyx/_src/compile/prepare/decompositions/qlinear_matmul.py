@@ -7,7 +7,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Node, Value
 from sardonyx._src.rewrite.engine.edit import Edit
 
-LIMITS = {DataType.INT8: (-128, 127), DataType.UINT8: (0, 255)}
+RANGES = {DataType.INT8: (-128, 127), DataType.UINT8: (0, 255)}
 MAX_TERMS = ((1 << 31) - 1) // (255 * 255)  # a sum of at most this many products of bytes fits in int32
 REQUANTIZE = """(a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero) => (y) {{
   sums = MatMulInteger(a, b, a_zero, b_zero)  wide = Cast <to = {double}> (sums)
@@ -28,7 +28,7 @@ def decompose(node: Node, edit: Edit) -> bool:
     scales = (a_scale, b_scale, y_scale)
     if all(value is not None and value.initializer is not None for value in (*scales, y_zero)):
         return False
-    if any(t is None or t.dtype not in LIMITS for t in types):
+    if any(t is None or t.dtype not in RANGES for t in types):
         return False
     shape = edit.shape(a)
     terms = shape[-1] if shape else None
@@ -38,7 +38,7 @@ def decompose(node: Node, edit: Edit) -> bool:
         return False
     (result,) = types[-1:]
     assert result is not None, "the types have been checked"
-    low, high = (float(limit) for limit in LIMITS[result.dtype])
+    low, high = (float(limit) for limit in RANGES[result.dtype])
     text = REQUANTIZE.format(
         double=DataType.DOUBLE.value,
         to=result.dtype.value,

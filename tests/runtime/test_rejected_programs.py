@@ -28,8 +28,9 @@ def tolerant(monkeypatch: pytest.MonkeyPatch) -> None:
 def late_concat() -> tuple[str, Feeds]:
     """A Concat of a part that is computed before the sizes of the other one are bound."""
     late = "v = Reshape(x, shape)  u = Sigmoid(v)"
-    text = f"""g (float[B,8,H,W] x, int64[4] shape) => (float[?,?,?,?] y) <float[8] w = {{1, 2, 3, 4, 5, 6, 7, {next(COUNT)}}}>
-        {{ s = InstanceNormalization(x, w, w)  t = MaxPool <kernel_shape = [1,1]> (s)  {late}  y = Concat <axis = 1> (t, u) }}"""
+    text = f"""g (float[B,8,H,W] x, int64[4] shape) => (float[?,?,?,?] y)
+        <float[8] w = {{1, 2, 3, 4, 5, 6, 7, {next(COUNT)}}}, int64[4] dims = {{8, 8, 1, 1}}>
+        {{ s = InstanceNormalization(x, w, w)  k = ConstantOfShape(dims)  t = Conv(s, k)  {late}  y = Concat <axis = 1> (t, u) }}"""
     x = RNG.standard_normal((2, 8, 6, 4)).astype(np.float32)
     return text, {"x": x, "shape": np.array(x.shape)}
 

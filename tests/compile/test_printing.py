@@ -203,7 +203,7 @@ def test_a_copy_between_layouts_is_a_line() -> None:
 
 
 def test_channels_last_tensors_are_marked() -> None:
-    text = "g (float[1,3,4,5] x) => (float[1,3,2,3] y) { [pool] y = MaxPool<kernel_shape = [3, 3]>(x) }"
+    text = "g (float[1,3,4,5] x) => (float[1,3,2,3] y) { [pool] y = LpPool<kernel_shape = [3, 3], p = 3>(x) }"
     into, pool, back = stage_lines("layouts", text)
     assert into == "     copy  x[1,3,4,5] -> x[1,3,4,5] strides [60,1,15,3]; for pool"
     assert pool == "   0 Pool  pool: x[1,4,5,3] channels last -> y[1,2,3,3] channels last"

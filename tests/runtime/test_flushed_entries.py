@@ -13,7 +13,6 @@ import pytest
 import sardonyx as sx
 from models import parse_model
 from sardonyx._src.compile.linker import features
-from sardonyx._src.runtime.identity import verified_files
 
 pytestmark = pytest.mark.skipif(
     features.saved_program_machine() is None, reason="programs are not saved here"
@@ -56,7 +55,7 @@ def test_a_session_runs_while_its_entry_is_flushed(
         gate.wait(SECONDS)
         fsync(fd)
 
-    monkeypatch.setattr(verified_files.os, "fsync", wait_and_flush)
+    monkeypatch.setattr(os, "fsync", wait_and_flush)
     session = sx.Session(save(tmp_path / "model.onnx"), engine="native")
     x = np.array([[1, 2]], np.float32)
     assert session.run({"x": x})["y"].tolist() == [[1, 4]]
@@ -77,7 +76,7 @@ def test_an_entry_that_changes_before_it_is_flushed_is_not_recorded(
         os.utime(fd)
         flushed.set()
 
-    monkeypatch.setattr(verified_files.os, "fsync", change_and_flush)
+    monkeypatch.setattr(os, "fsync", change_and_flush)
     sx.Session(save(tmp_path / "model.onnx"), engine="native")
     assert flushed.wait(SECONDS)
     time.sleep(0.2)

@@ -32,7 +32,7 @@ from sardonyx._src.compile.kernels.loops.rows import (
 )
 from sardonyx._src.compile.kernels.loops.vectors import i64
 from sardonyx._src.compile.kernels.pooling.pooling import PoolingAlgorithm, maximum
-from sardonyx._src.compile.kernels.tuning.tuning import ReductionTuning
+from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.compile.program import Kernel, Step, TensorView
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import ceil_div, dim_max, dim_product

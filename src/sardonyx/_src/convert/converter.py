@@ -17,6 +17,7 @@ from sardonyx._src.convert.insertion import (
     refuse_shadowed,
     undo,
 )
+from sardonyx._src.convert.kept_nodes import KeptNodes, keeps_meaning
 from sardonyx._src.convert.outline import OUTLINE_DOMAIN, outline_node
 from sardonyx._src.convert.signature_check import check_own_version
 from sardonyx._src.convert.steps import (
@@ -81,6 +82,7 @@ class Converter:
     rejections: the nodes of the original model that their operators reject, with the reasons.
     shared: the small constants that new nodes of the current step share.
     removed: dead constants, and nodes inside outlined ones.
+    kept: the steps that keep nodes as they are.
     """
 
     inference_state: InferenceState
@@ -94,6 +96,7 @@ class Converter:
     names: FreshNames = field(init=False)
     shared: dict[Hashable, Value] = field(default_factory=dict)
     removed: set[Node] = field(default_factory=set)
+    kept: KeptNodes = field(default_factory=KeptNodes)
 
     def __post_init__(self) -> None:
         self.names = FreshNames.of_graphs(self.scope.roots)
@@ -102,6 +105,7 @@ class Converter:
         """Convert all nodes of the scope to a version."""
         own_nodes = [n for root in self.scope.roots for n in nodes(root) if self.is_of_domain(n)]
         current = self.scope.imports[self.domain]
+        self.kept.add_valid(n for n in own_nodes if n not in self.rejections and is_certainly_inferred(n))
         self.convert_nodes(self.replace_withdrawn(own_nodes, current), current, target)
         self.scope.imports[self.domain] = target
 
@@ -137,7 +141,7 @@ class Converter:
                     continue
                 if node.op_type not in changes:
                     changes[node.op_type] = changes_at(node, changing)
-                if changes[node.op_type]:
+                if changes[node.op_type] and not self.kept.is_kept(node, (current, following)):
                     converted += self.convert(node, current, following)
                 else:
                     converted.append(node)
@@ -166,13 +170,16 @@ class Converter:
             adapter = self.adapter_of(node, schema, following)
         except (InferenceError, InvalidModel) as error:
             return self.refuse(node, error.why, schema.since_version, current, following)
-        old_inputs = node.inputs
+        old_inputs, old_attributes = node.inputs, dict(node.attributes)
         try:
             check_own_version(adapter, schema)
             if not node.subgraphs:
                 check_node_types(adapter)
             new_nodes = self.apply(adapter, step, schema)
             self.origins.update((n, adapter.origin) for n in new_nodes if n is not node)
+            is_unchanged = node.inputs == old_inputs and node.attributes == old_attributes
+            keeps = new_nodes == [node] and is_unchanged and keeps_meaning(step)
+            self.kept.record(node, (current, following), keeps)
             self.removed.update(remove_dead_constants(old_inputs, self.referenced_values))
             for n in new_nodes:
                 self.scope.imports.setdefault(n.domain, adapter.imports[n.domain])
@@ -262,6 +269,12 @@ class Converter:
         references = {a.name for a in node.attributes.values() if a.ref}
         adapter.inference.attributes = Attributes(adapter.inference.attributes, references, adapter.refuse)
         return adapter
+
+
+def is_certainly_inferred(node: Node) -> bool:
+    """Whether inference has visited a node: those of functions and subgraphs may be unreachable."""
+    graph = node.graph
+    return graph is not None and graph.parent is None and graph.function is None
 
 
 def check_node_types(adapter: Adapter) -> None:

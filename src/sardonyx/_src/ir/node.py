@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MAX_SHOWN = 4  # inputs and outputs in the text of a node
 MAX_SLOT = 1 << 20  # largest position of an input of a node
-NOT_GRAPHS = frozenset((int, float, bytes))  # the most frequent types of attribute values, for a quick test
+NOT_GRAPHS = frozenset((int, float, bytes, Tensor))  # frequent types of attribute values, for a quick test
 OPERAND = (Value, type(None))  # the types of the inputs of a node
 AttributeScalar: TypeAlias = "float | int | bytes | Tensor | SparseTensor | Graph | Type"
 AttributeValue: TypeAlias = "AttributeScalar | tuple[AttributeScalar, ...] | None"
@@ -148,9 +148,11 @@ class Node(WithMetadata):
 
     @property
     def subgraphs(self) -> tuple[Graph, ...]:
-        if not self.attributes:
-            return ()
-        return tuple(g for a in self.attributes.values() for g in a.graphs)
+        result: tuple[Graph, ...] = ()
+        for attribute in self.attributes.values():  # a loop, since every walk over a model asks every node
+            if type(attribute.value) not in NOT_GRAPHS:
+                result += attribute.graphs
+        return result
 
     def set_input(self, slot: int, value: Value | None) -> None:
         """Makes input `slot` read `value`; a slot after the last one extends the list."""

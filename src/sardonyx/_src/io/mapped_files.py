@@ -19,13 +19,14 @@ import numpy as np
 from sardonyx._src.errors import FileChanged
 from sardonyx._src.io.file_stamps import FileStamp
 from sardonyx._src.io.open_flags import READ_FLAGS
+from sardonyx._src.ir.tensors import ChangeableBuffer
 from sardonyx._src.proto.record import Payload
 
 # Files of a model up to this total are read at once, in about 5 ms; of longer files, some pages may never be used.
 READ_UP_TO_BYTES = 16 << 20
 
 
-class MappedFile(mmap.mmap):
+class MappedFile(mmap.mmap, ChangeableBuffer):
     """A read-only map of the first bytes of a file.
 
     stamp: the stamp of the file when it was mapped.  The map keeps the inode in use, so that a file with the same device

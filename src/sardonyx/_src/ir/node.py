@@ -150,7 +150,8 @@ class Node(WithMetadata):
     def subgraphs(self) -> tuple[Graph, ...]:
         result: tuple[Graph, ...] = ()
         for attribute in self.attributes.values():  # a loop, since every walk over a model asks every node
-            if type(attribute.value) not in NOT_GRAPHS:
+            kind = type(attribute.value)
+            if kind not in NOT_GRAPHS and (kind is not tuple or attribute.type is AttributeType.GRAPHS):
                 result += attribute.graphs
         return result
 

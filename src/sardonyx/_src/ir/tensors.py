@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from dataclasses import field as init_field
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,13 +28,15 @@ class Storage(Protocol):
         ...
 
 
-@runtime_checkable
-class ChangeableBuffer(Protocol):
-    """A buffer that others may change, such as a mapped file."""
+MAX_DECODED_ELEMENTS = 1 << 10  # of a typed field whose array is kept
+
+
+class ChangeableBuffer:
+    """The base class of buffers that others may change, such as a mapped file."""
 
     def require_unchanged(self) -> None:
         """Raises FileChanged if it has been changed."""
-        ...
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +57,24 @@ class RawStorage:
 
 @dataclass(frozen=True, slots=True)
 class FieldStorage:
-    """Numbers in one of the typed fields, as `int32_data`."""
+    """Numbers in one of the typed fields, as `int32_data`.
+
+    decoded: the arrays of few numbers, by element type and shape, since each decoding takes as long as many uses.
+    """
 
     field: str
     values: Sequence[int] | Sequence[float] | NDArray[np.generic]
+    decoded: dict[tuple[DataType, tuple[int, ...]], Array] = init_field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def array(self, dtype: DataType, shape: tuple[int, ...]) -> Array:
-        return dtypes.from_field(self.field, self.values, dtype, shape)
+        result = self.decoded.get((dtype, shape))
+        if result is None:
+            result = dtypes.from_field(self.field, self.values, dtype, shape)
+            if result.size <= MAX_DECODED_ELEMENTS:
+                self.decoded[dtype, shape] = result
+        return result.view()
 
 
 @dataclass(frozen=True, slots=True)

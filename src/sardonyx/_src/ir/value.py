@@ -63,7 +63,7 @@ class Value(WithMetadata):
     @property
     def is_graph_output(self) -> bool:
         owner = self.owner
-        return owner is not None and any(v is self for v in owner.outputs)
+        return owner is not None and self in owner.outputs  # values compare by identity
 
     def replace_by(self, other: Value) -> None:
         """Makes all nodes that use this value use `other`, and replaces it among the outputs of its own graph."""

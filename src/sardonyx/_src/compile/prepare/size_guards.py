@@ -8,7 +8,8 @@ are equal: `min(h, 1) == 1` states that h is at least 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
+from typing import TypeAlias
 
 from sardonyx._src.compile.prepare.required_sizes import (
     depend_on,
@@ -27,6 +28,7 @@ from sardonyx._src.ir.dims.atoms import DimCall
 from sardonyx._src.ops.math.ratios import Element, Ratio, denominator, numerator
 from sardonyx._src.ops.quantization.cast import HOLD_SIZES
 
+TypedElement: TypeAlias = tuple[TensorType, Element]  # an element with the type of its tensor
 MAX_LEAST_SIZE = 64  # lower bounds of a size are tried up to this one
 
 
@@ -35,6 +37,8 @@ def guard_sizes(model: Model, sizes: Mapping[str, object]) -> dict[Guard, None]:
 
     Infers the types of the model, and replaces sizes in the types of its inputs by the sizes that the guards imply.
     """
+    if not sizes:
+        return {}  # every guard is about a named size
     names, least = sizes.keys(), dict.fromkeys(sizes, 0)
     required: dict[str, Known] = {}
     while True:
@@ -42,21 +46,22 @@ def guard_sizes(model: Model, sizes: Mapping[str, object]) -> dict[Guard, None]:
         facts.walk()
         new_sizes = required_sizes(model.graph, facts, names)
         required |= new_sizes
-        for name, low in least_sizes(model, facts, names).items():
+        elements = list(known_elements(model, facts))
+        for name, low in least_sizes(elements, names).items():
             if low > least[name] and name not in new_sizes:
                 least[name], new_sizes[name] = low, symbol(name, low=low)
         if not new_sizes:
             break
         replace_sizes(model.graph, new_sizes)
     lows = {Guard.of(dim_min(symbol(name), low), low): None for name, low in least.items() if low}
-    others = required_guards(model.graph, facts, names), rounding_guards(model, facts, names)
+    others = required_guards(model.graph, facts, names), rounding_guards(elements, names)
     return size_guards(required) | lows | others[0] | others[1]
 
 
-def rounding_guards(model: Model, facts: IncrementalInference, names: Set[str]) -> dict[Guard, None]:
+def rounding_guards(elements: Iterable[TypedElement], names: Set[str]) -> dict[Guard, None]:
     """Guards that the types in which a model computes sizes represent them exactly, and that rounding a ratio crosses no integer."""
     guards: dict[Guard, None] = {}
-    for type_, element in known_elements(model, facts):
+    for type_, element in elements:
         size, limit = numerator(element), HOLD_SIZES.get(type_.dtype)
         if limit is not None and type_.dtype is not DataType.INT64 and depend_on(names, size):
             limit -= denominator(element)  # n / d is an integer, or at least 1 / d away from the nearest
@@ -65,7 +70,7 @@ def rounding_guards(model: Model, facts: IncrementalInference, names: Set[str]) 
     return guards
 
 
-def known_elements(model: Model, facts: IncrementalInference) -> Iterator[tuple[TensorType, Element]]:
+def known_elements(model: Model, facts: IncrementalInference) -> Iterator[TypedElement]:
     """The elements of small computed tensors that depend on sizes, each with the type of its tensor."""
     for value in all_values(model):
         if isinstance(value.type, TensorType) and value.producer is not None:
@@ -79,9 +84,9 @@ def known_elements(model: Model, facts: IncrementalInference) -> Iterator[tuple[
 # --- least sizes -----------------------------------------------------------------------------
 
 
-def least_sizes(model: Model, facts: IncrementalInference, names: Set[str]) -> dict[str, int]:
+def least_sizes(elements: Iterable[TypedElement], names: Set[str]) -> dict[str, int]:
     """The least size, by name, from which on no dividend of a rounded quotient is negative."""
-    sizes = {numerator(element) for _, element in known_elements(model, facts)}
+    sizes = {numerator(element) for _, element in elements}
     least: dict[str, int] = {}
     for dividend in {dividend for size in sizes for dividend in clamped_dividends(size)}:
         for name in dividend.symbols() & names:

@@ -133,15 +133,22 @@ class Driver:
             before = len(self.report.edits)
             while (node := worklist.next()) is not None:
                 self.check_budget()
-                for loaded, alternatives in table.candidates(node):
-                    if self.try_pass(loaded, node, alternatives):
-                        worklist.queue_touched()
-                        if not self.edit.is_erased(node):
-                            worklist.add(node)
-                        break
+                if self.try_passes(table, node):
+                    worklist.queue_touched()
+                    if not self.edit.is_erased(node):
+                        worklist.add(node)
             for loaded in table.sweeps:
                 self.sweep(loaded)
                 worklist.queue_touched()
+
+    def try_passes(self, table: PassTable, node: Node) -> bool:
+        """Try the passes of a phase on a node until one changes the model; returns whether one did."""
+        version = self.edit.rewritable_version(node)
+        for loaded, alternatives in table.candidates(node):
+            is_supported = version in loaded.versions.get((node.domain, node.op_type), ())
+            if (is_supported or not loaded.rooted) and self.try_pass(loaded, node, alternatives):
+                return True
+        return False
 
     def try_pass(self, loaded: LoadedPass, node: Node, alternatives: Sequence[Pattern]) -> bool:
         """Try a pass on a node; returns whether the model changed."""
@@ -190,9 +197,10 @@ class Driver:
 
 
 def apply_pass(loaded: LoadedPass, node: Node, alternatives: Sequence[Pattern], edit: Edit) -> bool:
-    """Apply a pass to a node; returns whether the model changed.  alternatives: the patterns to match."""
-    if loaded.rooted and not edit.is_a(node, node.op_type, node.domain):
-        return False
+    """Apply a pass to a node of an operator version that it supports; returns whether the model changed.
+
+    alternatives: the patterns to match.
+    """
     if loaded.declaration.on_node is not None:
         return loaded.declaration.on_node(node, edit)
     accept, after = loaded.declaration.on_match, loaded.after

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,6 +47,7 @@ class View:
         self.supported_versions: Versions = {}  # the versions that the running pass supports
         self.mutable = mutable_values(model) | self.facts.training_states
         self.public = public_values(model)
+        self.digests: dict[Tensor, Hashable] = {}  # of small tensors that a pass has compared
         self._uniform_numbers: dict[Tensor, float | None] = {}
         self._meanings: dict[tuple[str, str, int | None], ResolvedOperator | None] = {}
 
@@ -88,6 +89,11 @@ class View:
             return False
         operator = self.operator_of(node)
         return operator is not None and operator.version in self.supported_versions.get((domain, op_type), ())
+
+    def rewritable_version(self, node: Node) -> int | None:
+        """The version of a node's operator; None if no pass may rewrite the node."""
+        operator = None if node.device_configurations else self.operator_of(node)
+        return None if operator is None else operator.version
 
     def can_insert(self, op_type: str, graph: Graph, domain: str = "", dtype: DataType | None = None) -> bool:
         """Whether the graph can hold new nodes of an operator, in a version that the pass supports.
@@ -231,12 +237,11 @@ def matches_signature(node: Node, schema: OpSchema) -> bool:
         return False
     if inputs > (schema.max_inputs or inputs) or outputs > (schema.max_outputs or outputs):
         return False
-    plan = plan_of(schema)
-    if not node.attributes:
-        return not plan.required
-    if any(a.ref or plan.kinds.get(a.name) is not a.type for a in node.attributes.values()):
-        return False
-    return all(name in node.attributes for name in plan.required)
+    plan, attributes = plan_of(schema), node.attributes
+    for attribute in attributes.values():  # a loop, since passes ask about every node many times
+        if attribute.ref or plan.kinds.get(attribute.name) is not attribute.type:
+            return False
+    return all(name in attributes for name in plan.required) if plan.required else True
 
 
 def tensor_of_attribute(attribute: Attribute) -> Tensor | None:

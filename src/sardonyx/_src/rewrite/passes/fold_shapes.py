@@ -20,16 +20,10 @@ MAX_FOLDED_ELEMENTS = 512  # more than any shape has; larger tensors would enlar
 @rewrite(phase="simplify")
 def fold_shapes(node: Node, edit: Edit) -> bool:
     used_outputs = [v for v in node.outputs if v.name]
-    if any(edit.elements(v) is None for v in used_outputs):
+    if not node.inputs or any(edit.elements(v) is None for v in used_outputs):
         return False
     operator = edit.operator_of(node)
-    if (
-        operator is None
-        or operator.op.is_random
-        or node.subgraphs
-        or not node.inputs
-        or node.op_type == DEQUANTIZE
-    ):
+    if operator is None or operator.op.is_random or node.subgraphs or node.op_type == DEQUANTIZE:
         return False
     tensors = {v: tensor for v in used_outputs if (tensor := known_tensor(v, edit)) is not None}
     return len(tensors) == len(used_outputs) and edit.replace_with_constants(node, tensors)

@@ -28,7 +28,7 @@ def merge(graph: Graph, outer: Mapping[Hashable, Node], edit: Edit) -> Iterator[
     for node in graph.nodes:
         for inner in node.subgraphs:
             yield from merge(inner, seen, edit)
-        key = key_of(node, edit)
+        key = key_of(node, edit) if has_shared_inputs(node) else None
         if key is None:
             continue
         first = seen.setdefault(key, node)
@@ -40,6 +40,11 @@ def merge(graph: Graph, outer: Mapping[Hashable, Node], edit: Edit) -> Iterator[
                     edit.replace_uses(value, replacement)
             edit.prune(node)
             yield f"{node.op_type} {node.name!r}"
+
+
+def has_shared_inputs(node: Node) -> bool:
+    """Whether other nodes read all inputs of a node, as a node that computes the same does."""
+    return all(value is None or len(value._uses) > 1 for value in node.inputs)
 
 
 def can_replace(first: Node, node: Node, edit: Edit) -> bool:

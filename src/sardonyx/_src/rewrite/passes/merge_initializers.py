@@ -38,7 +38,7 @@ def merge(graph: Graph, edit: Edit) -> Iterator[str]:
     for values in candidates(graph, edit):
         first: dict[Hashable, list[Value]] = {}
         for value in values:
-            others = first.setdefault(content_key(value), [])
+            others = first.setdefault(content_key(value, edit), [])
             duplicate = next((other for other in others if is_same(other, value)), None)
             if duplicate is None:
                 others.append(value)
@@ -94,17 +94,32 @@ def sample(tensor: Tensor) -> Hashable:
     return taken
 
 
-def content_key(value: Value) -> Hashable:
+def content_key(value: Value, edit: Edit) -> Hashable:
     """A key that is equal for equal tensors: a digest of small ones; None for large ones, which are compared directly."""
     tensor = value.initializer
     assert isinstance(tensor, Tensor), f"{value!r} has no dense tensor"
-    try:
-        data = tensor.numpy()
-    except ExternalDataError:
-        return value  # its data are unavailable, so that it equals only itself
+    if tensor.size >= LARGE_ELEMENTS and tensor.dtype is not DataType.STRING:
+        return value if is_unavailable(tensor) else None
+    if tensor not in edit.digests:
+        # Unavailable data equal only themselves.
+        edit.digests[tensor] = value if is_unavailable(tensor) else digest(tensor)
+    return edit.digests[tensor]
+
+
+def digest(tensor: Tensor) -> Hashable:
+    data = tensor.numpy()
     if tensor.dtype is DataType.STRING:
         return tuple(data.reshape(-1).tolist())
-    return None if tensor.size >= LARGE_ELEMENTS else hashlib.blake2b(as_bytes(data).data).digest()
+    return hashlib.blake2b(as_bytes(data).data).digest()
+
+
+def is_unavailable(tensor: Tensor) -> bool:
+    """Whether a tensor is in an external file that is not available."""
+    try:
+        tensor.numpy()
+    except ExternalDataError:
+        return True
+    return False
 
 
 def is_same(first: Value, second: Value) -> bool:

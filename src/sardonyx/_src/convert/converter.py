@@ -17,7 +17,7 @@ from sardonyx._src.convert.insertion import (
     refuse_shadowed,
     undo,
 )
-from sardonyx._src.convert.kept_nodes import KeptNodes, keeps_meaning
+from sardonyx._src.convert.kept_nodes import KeptNodes
 from sardonyx._src.convert.outline import OUTLINE_DOMAIN, outline_node
 from sardonyx._src.convert.signature_check import check_own_version
 from sardonyx._src.convert.steps import (
@@ -178,8 +178,7 @@ class Converter:
             new_nodes = self.apply(adapter, step, schema)
             self.origins.update((n, adapter.origin) for n in new_nodes if n is not node)
             is_unchanged = node.inputs == old_inputs and node.attributes == old_attributes
-            keeps = new_nodes == [node] and is_unchanged and keeps_meaning(step)
-            self.kept.record(node, (current, following), keeps)
+            self.kept.record(node, new_nodes, step, (current, following), is_unchanged)
             self.removed.update(remove_dead_constants(old_inputs, self.referenced_values))
             for n in new_nodes:
                 self.scope.imports.setdefault(n.domain, adapter.imports[n.domain])

@@ -7,17 +7,18 @@ what inference has checked already.  So one node of a signature is converted in 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from sardonyx._src.convert.signature_check import referenced_names
-from sardonyx._src.convert.steps import VersionStep, is_derivable
+from sardonyx._src.convert.steps import VersionStep, facet_of
 from sardonyx._src.ir import Node, TensorType, Value
 from sardonyx._src.ops.attribute_domains import attribute_domains
 from sardonyx._src.ops.registry import find
 from sardonyx._src.ops.traits import EnumValues
-from sardonyx._src.schema import OpSchema, exact
+from sardonyx._src.ops.version_adapter import keep
+from sardonyx._src.schema import exact
 
 SetStep: TypeAlias = tuple[int, int]  # two adjacent versions of an operator set
 
@@ -28,10 +29,12 @@ class KeptNodes:
 
     by_signature: for each signature of a node, the steps that keep it.
     steps: the entry of `by_signature` of each node that is known to be valid in its current version.
+    meanings: for each step of an operator, whether inference accepts the same, and whether the step keeps nodes.
     """
 
     by_signature: dict[Hashable, set[SetStep]] = field(default_factory=dict)
     steps: dict[Node, set[SetStep]] = field(default_factory=dict)
+    meanings: dict[VersionStep, tuple[bool, bool]] = field(default_factory=dict)
 
     def add_valid(self, nodes: Iterable[Node]) -> None:
         """Records that inference has accepted nodes in their current version."""
@@ -45,14 +48,21 @@ class KeptNodes:
         steps = self.steps.get(node)
         return steps is not None and step in steps
 
-    def record(self, node: Node, step: SetStep, keeps: bool) -> None:
-        """Records that a step has converted a node, and whether it `keeps` its signature."""
-        if keeps:
-            self.add_valid([node])
-            if node in self.steps:
-                self.steps[node].add(step)
-        else:
-            self.steps.pop(node, None)
+    def record(
+        self, node: Node, new_nodes: Sequence[Node], step: VersionStep, set_step: SetStep, is_unchanged: bool
+    ) -> None:
+        """Records what a step has made of a node; is_unchanged: whether the node itself stays as it was.
+
+        The new nodes are valid in the new version if inference accepts the same nodes in both.
+        """
+        self.steps.pop(node, None)
+        if step not in self.meanings:
+            self.meanings[step] = accepts_same(step), keeps_meaning(step)
+        accepts, keeps = self.meanings[step]
+        if accepts:
+            self.add_valid(new_nodes)
+            if keeps and is_unchanged and node in self.steps:
+                self.steps[node].add(set_step)
 
 
 def signature_of(node: Node) -> Hashable:
@@ -77,25 +87,29 @@ def dtype_of(value: Value) -> object:
     return value.type.dtype if isinstance(value.type, TensorType) else None
 
 
-def allowed_values(schema: OpSchema) -> dict[str, object]:
-    """The limits of the values of attributes in one version of an operator."""
-    return {
-        name: domain.in_version(schema.since_version) if isinstance(domain, EnumValues) else domain
-        for name, domain in attribute_domains(schema).items()
-    }
-
-
 def keeps_meaning(step: VersionStep) -> bool:
-    """Whether a step is derived, and inference accepts the same nodes in both versions."""
+    """Whether a step keeps every node that both versions allow, and inference accepts the same nodes in both."""
     op = find(step.domain, step.name)
-    old, new = (exact(step.domain, step.name, version) for version in (step.old, step.new))
-    if op is None or old is None or new is None or (step.old, step.new) in op.conversions:
+    return op is not None and facet_of(op, step) is keep and accepts_same(step)
+
+
+def accepts_same(step: VersionStep) -> bool:
+    """Whether inference and the limits of attributes, apart from their presence, are the same in both versions."""
+    op = find(step.domain, step.name)
+    infer = None if op is None else op.infers.get(step.old)
+    if op is None or infer is not op.infers.get(step.new):
         return False
-    infer = op.infers.get(step.old)
-    return (
-        infer is not None
-        and infer is op.infers.get(step.new)
-        and "version" not in referenced_names(infer)
-        and allowed_values(old) == allowed_values(new)
-        and is_derivable(op, step)
-    )
+    if infer is None or "version" in referenced_names(infer):
+        return False
+    old, new = (allowed_values(step.domain, step.name, version) for version in (step.old, step.new))
+    return all(old[name] == new[name] for name in old.keys() & new.keys())
+
+
+def allowed_values(domain: str, name: str, version: int) -> dict[str, object]:
+    """The limits of the values of attributes in one version of an operator."""
+    schema = exact(domain, name, version)
+    limits = {} if schema is None else attribute_domains(schema)
+    return {
+        attribute: limit.in_version(version) if isinstance(limit, EnumValues) else limit
+        for attribute, limit in limits.items()
+    }

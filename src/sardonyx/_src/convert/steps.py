@@ -14,7 +14,7 @@ from sardonyx._src.convert.signature_check import derivable
 from sardonyx._src.ir import Node
 from sardonyx._src.ops.api import ConvertFacet, Operator
 from sardonyx._src.ops.registry import find, operators
-from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
+from sardonyx._src.ops.version_adapter import keep
 from sardonyx._src.schema import OpSchema, exact, last_version, versions, withdrawn
 
 StepMethod = Literal["facet", "derived", "body", "none"]
@@ -61,18 +61,13 @@ def facet_of(op: Operator, step: VersionStep) -> ConvertFacet | None:
     """The facet that performs a step, declared by the operator or derived; None if there is none."""
     facet = op.conversions.get((step.old, step.new))
     if facet is None and step.new and is_derivable(op, step):
-        return keep_as_is
+        return keep
     return facet
 
 
 def is_derivable(op: Operator, step: VersionStep) -> bool:
     old, new = (exact(step.domain, step.name, v) for v in (step.old, step.new))
     return old is not None and new is not None and derivable(op, old, new)
-
-
-def keep_as_is(adapter: Adapter) -> AdaptedNode:
-    """The facet of derived steps: the node is kept, since the versions are equivalent."""
-    return adapter.same()
 
 
 def has_body_below(op: Operator, version: int) -> bool:

@@ -265,6 +265,15 @@ class Adapter(NodeContext):
         )
 
 
+def keep(adapter: Adapter) -> AdaptedNode:
+    """The facet of steps between equivalent versions: the node as it is.
+
+    Whether such a step refuses a node depends on the element types of its operands and on its attributes only, so that
+    nodes that are alike in them are converted once.
+    """
+    return adapter.same()
+
+
 def referenced_parameter(value: Value) -> Attribute | None:
     """The function parameter that is the value of a Constant; None for any other value."""
     node = value.producer

@@ -27,7 +27,7 @@ from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.support.arithmetic import promote_to_float32
 from sardonyx._src.ops.support.shapes import merge_dims
 from sardonyx._src.ops.traits import enum_values, enum_values_by_version
-from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter, keep
 
 GRID_SAMPLE_MODES = {
     16: {"bilinear": "linear", "nearest": "nearest", "bicubic": "cubic"},
@@ -81,7 +81,7 @@ def to_16(adapter: Adapter) -> AdaptedNode:
     return adapter.same(mode=names.get(str(adapter.inference.attributes["mode"])))
 
 
-op.convert((20, 22), (22, 20))(lambda adapter: adapter.same())
+op.convert((20, 22), (22, 20))(keep)
 
 
 @op.eval(16, 20, 22)

@@ -20,6 +20,7 @@ from sardonyx._src.ops.math.legacy_broadcast_steps import broadcast_all_inputs
 from sardonyx._src.ops.math.symbolic import Rule, arithmetic
 from sardonyx._src.ops.support.shapes import infer_broadcast
 from sardonyx._src.ops.traits import LegacyBroadcast
+from sardonyx._src.ops.version_adapter import keep
 
 
 def define(op: Operator, ufunc: Callable[[Array, Array], Array], rule: Rule) -> None:
@@ -33,7 +34,7 @@ def define(op: Operator, ufunc: Callable[[Array, Array], Array], rule: Rule) -> 
         require_same_shapes(data_0)
         return eval_8(*data_0)
 
-    op.convert((6, 8))(lambda adapter: adapter.same())
+    op.convert((6, 8))(keep)
     op.convert((8, 6))(broadcast_all_inputs)
     op.convert((12, 8))(decompose_integer_extremes)
     op.infer(1, 6)(same_shapes)

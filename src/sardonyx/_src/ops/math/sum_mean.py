@@ -18,6 +18,7 @@ from sardonyx._src.ops.math.legacy_broadcast_steps import broadcast_all_inputs
 from sardonyx._src.ops.math.symbolic import arithmetic
 from sardonyx._src.ops.support.shapes import infer_broadcast
 from sardonyx._src.ops.traits import LegacyBroadcast
+from sardonyx._src.ops.version_adapter import keep
 
 sum_ = Operator(
     "Sum",
@@ -40,7 +41,7 @@ sum_.value(1, 6, 8, 13)(arithmetic(dim_add))
 for op in (sum_, mean):
     op.infer(1, 6)(same_shapes)
     op.infer(8, 13)(infer_broadcast())
-    op.convert((6, 8))(lambda adapter: adapter.same())
+    op.convert((6, 8))(keep)
     op.convert((8, 6))(broadcast_all_inputs)
 
 

@@ -30,7 +30,7 @@ from sardonyx._src.ops.nn.heads import (
 )
 from sardonyx._src.ops.support.arithmetic import promote_to_float32, round_to_type
 from sardonyx._src.ops.support.shapes import merge_dims, merge_shapes
-from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter, keep
 
 op = Operator("Attention", tolerance="rounding", computes_in_float32=True)
 op.body(23, 24, 25, opset=15)(body)
@@ -171,7 +171,7 @@ def is_read(value: Value) -> bool:
     return bool(value.uses) or value.is_graph_output
 
 
-op.convert((25, 24))(lambda adapter: adapter.same())
+op.convert((25, 24))(keep)
 
 
 @op.convert((23, 24))

@@ -18,7 +18,7 @@ from sardonyx._src.ops.nn.pooling import pooling_rounding, pooling_shape, poolin
 from sardonyx._src.ops.nn.windows import AUTO_PADS, count_taps
 from sardonyx._src.ops.support.arithmetic import compute_in_float32
 from sardonyx._src.ops.traits import enum_values
-from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter, keep
 
 op = Operator(
     "AveragePool",
@@ -38,7 +38,7 @@ def infer(inference: Inference) -> Result:
     )
 
 
-op.convert((1, 7), (7, 10), (10, 11), (11, 10), (19, 22))(lambda adapter: adapter.same())
+op.convert((1, 7), (7, 10), (10, 11), (11, 10), (19, 22))(keep)
 op.convert((11, 19))(steps.upgrade_window_count)
 op.convert((19, 11))(lambda adapter: steps.downgrade_window_count(adapter, steps.reject_dilations(adapter)))
 op.convert((10, 7))(steps.remove_ceil_mode)

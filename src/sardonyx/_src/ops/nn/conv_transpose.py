@@ -32,7 +32,7 @@ from sardonyx._src.ops.support.arithmetic import compute_in_float32
 from sardonyx._src.ops.support.promotion import NARROW_FLOATS, promote_input
 from sardonyx._src.ops.support.shapes import first_element_type, merge_dims
 from sardonyx._src.ops.traits import enum_values
-from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter, keep
 
 op = Operator(
     "ConvTranspose",
@@ -181,7 +181,7 @@ def spreading_of(inference: Inference, rank: int) -> Spreading:
     )
 
 
-op.convert((11, 22))(lambda adapter: adapter.same())
+op.convert((11, 22))(keep)
 op.convert((22, 11))(promote_input(NARROW_FLOATS))
 
 

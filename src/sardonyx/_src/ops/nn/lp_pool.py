@@ -18,7 +18,7 @@ from sardonyx._src.ops.nn.pooling import pooling_rounding, pooling_shape, poolin
 from sardonyx._src.ops.nn.windows import AUTO_PADS
 from sardonyx._src.ops.support.arithmetic import compute_in_float32
 from sardonyx._src.ops.traits import enum_values
-from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter, keep
 
 op = Operator(
     "LpPool",
@@ -44,7 +44,7 @@ def infer(inference: Inference) -> Result:
 
 op.convert((1, 2))(steps.convert_p_to_int)
 op.convert((2, 1))(steps.convert_p_to_float)
-op.convert((2, 11), (11, 2), (11, 18))(lambda adapter: adapter.same())
+op.convert((2, 11), (11, 2), (11, 18))(keep)
 op.convert((18, 11))(steps.remove_ceil_mode)
 op.convert((18, 22))(steps.upgrade_window_count)
 

@@ -27,7 +27,7 @@ from sardonyx._src.ops.nn.pooling import (
 from sardonyx._src.ops.nn.windows import AUTO_PADS, WindowGeometry, pad_input
 from sardonyx._src.ops.support.arithmetic import promote_to_float32, round_to_type
 from sardonyx._src.ops.traits import enum_values
-from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter, keep
 
 op = Operator(
     "MaxPool",
@@ -46,7 +46,7 @@ def infer(inference: Inference) -> Result:
     return [data and TensorType(data.dtype, shape), TensorType(DataType.INT64, shape)][: inference.outputs]
 
 
-op.convert((1, 8), (8, 10), (10, 11), (11, 10), (12, 22))(lambda adapter: adapter.same())
+op.convert((1, 8), (8, 10), (10, 11), (11, 10), (12, 22))(keep)
 op.convert((11, 12))(steps.upgrade_window_count)
 op.convert((10, 8))(steps.remove_ceil_mode)
 

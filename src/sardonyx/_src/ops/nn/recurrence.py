@@ -16,7 +16,7 @@ from sardonyx._src.ops.nn.recurrent_activations import activation_functions, per
 from sardonyx._src.ops.support.arithmetic import promote_to_float32, round_to_type
 from sardonyx._src.ops.support.promotion import NARROW_FLOATS, promote_input
 from sardonyx._src.ops.support.shapes import merge_dims
-from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter, keep
 
 BACKWARD = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
 
@@ -176,7 +176,7 @@ def register_recurrent_adapters(op: Operator, oldest: int) -> None:
     """Registers the version adapters common to the three operators; `oldest` is the version before 7."""
     op.convert((oldest, 7))(lambda adapter: adapter.same(drop=("output_sequence",)))
     op.convert((7, oldest))(lambda adapter: adapter.same(output_sequence=int(adapter.has_output(0))))
-    op.convert((7, 14), (14, 22))(lambda adapter: adapter.same())
+    op.convert((7, 14), (14, 22))(keep)
     op.convert((14, 7))(convert_to_time_first)
     op.convert((22, 14))(promote_input(NARROW_FLOATS))
 

@@ -22,7 +22,7 @@ from sardonyx._src.ops.math.symbolic import SYMBOLIC_INTEGERS
 from sardonyx._src.ops.quantization.conversion import FNUZ_TYPES, ROUND_MODES, CastRule, convert, rule_of
 from sardonyx._src.ops.quantization.literals import format_numbers, parse_numbers
 from sardonyx._src.ops.traits import enum_values
-from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter, keep
 
 op = Operator("Cast", elementwise=True, casts=True, enum_attributes={"round_mode": enum_values(*ROUND_MODES)})
 
@@ -90,9 +90,7 @@ CAST_TYPE_STEPS = (
     (24, 25),
     (25, 28),
 )  # steps that only add element types
-op.convert(*CAST_TYPE_STEPS, *((new, old) for old, new in CAST_TYPE_STEPS), (13, 19))(
-    lambda adapter: adapter.same()
-)
+op.convert(*CAST_TYPE_STEPS, *((new, old) for old, new in CAST_TYPE_STEPS), (13, 19))(keep)
 op.convert((19, 13))(
     lambda adapter: adapter.same(drop=("saturate",))
 )  # `saturate` concerns only types that 13 lacks

@@ -13,7 +13,7 @@ from sardonyx._src.ops.quantization.cast import cast, known_as, without_infiniti
 from sardonyx._src.ops.quantization.conversion import FNUZ_TYPES, ROUND_MODES, rule_of
 from sardonyx._src.ops.support.body_text import element_type
 from sardonyx._src.ops.traits import enum_values
-from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter, keep
 
 op = Operator(
     "CastLike", elementwise=True, casts=True, enum_attributes={"round_mode": enum_values(*ROUND_MODES)}
@@ -39,9 +39,7 @@ def evaluate(
 
 
 CAST_LIKE_TYPE_STEPS = ((19, 21), (21, 23), (24, 25))  # steps that only add element types
-op.convert(*CAST_LIKE_TYPE_STEPS, *((new, old) for old, new in CAST_LIKE_TYPE_STEPS), (15, 19))(
-    lambda adapter: adapter.same()
-)
+op.convert(*CAST_LIKE_TYPE_STEPS, *((new, old) for old, new in CAST_LIKE_TYPE_STEPS), (15, 19))(keep)
 op.convert((19, 15))(
     lambda adapter: adapter.same(drop=("saturate",))
 )  # `saturate` concerns only types that 15 lacks

@@ -24,7 +24,7 @@ from sardonyx._src.ops.quantization.granularity import (
 from sardonyx._src.ops.quantization.quantize_linear import broadcast_along_axis, scalar_of
 from sardonyx._src.ops.support.arithmetic import promote_to_float32
 from sardonyx._src.ops.support.shapes import check_one_element
-from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter, keep
 
 op = Operator("DequantizeLinear", tolerance="rounding", under_permutation="per_tensor_quantization")
 
@@ -133,7 +133,7 @@ def decompose(adapter: Adapter) -> AdaptedNode:
     return adapter.Mul(x, broadcast_along_axis(adapter, 1))
 
 
-op.convert((19, 21))(lambda adapter: adapter.same())
+op.convert((19, 21))(keep)
 
 
 @op.convert((21, 19))
@@ -174,11 +174,15 @@ def convert_23_to_21(adapter: Adapter) -> AdaptedNode:
 # --- inference -------------------------------------------------------------------------------
 
 
-@op.infer(10, 13, 19, 21, 23, 24, 25, 28)
+@op.infer(10)
+def infer_10(inference: Inference) -> Result:
+    check_one_element(inference, 1, "x_scale")
+    check_one_element(inference, 2, "x_zero_point")
+    return infer(inference)
+
+
+@op.infer(13, 19, 21, 23, 24, 25, 28)
 def infer(inference: Inference) -> Result:
-    if inference.version < 13:
-        check_one_element(inference, 1, "x_scale")
-        check_one_element(inference, 2, "x_zero_point")
     check_granularity(inference, 1)
     check_granularity(inference, 2)
     check_same_count(inference)

@@ -24,7 +24,7 @@ from sardonyx._src.ops.quantization.granularity import (
 )
 from sardonyx._src.ops.support.arithmetic import promote_to_float32
 from sardonyx._src.ops.support.shapes import check_one_element
-from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter, keep
 
 op = Operator("QuantizeLinear", tolerance="rounding", under_permutation="per_tensor_quantization")
 QUOTIENT_TYPES = (
@@ -208,7 +208,7 @@ def convert_13_to_10(adapter: Adapter) -> AdaptedNode:
     return adapter.Cast(clipped, to=to)
 
 
-op.convert((19, 21), (24, 25), (25, 24), (25, 28), (28, 25))(lambda adapter: adapter.same())
+op.convert((19, 21), (24, 25), (25, 24), (25, 28), (28, 25))(keep)
 
 
 @op.convert((13, 19))
@@ -353,11 +353,15 @@ def broadcast_along_axis(adapter: Adapter, i: int) -> Value:
 # --- inference -------------------------------------------------------------------------------
 
 
-@op.infer(10, 13, 19, 21, 23, 24, 25, 28)
+@op.infer(10)
+def infer_10(inference: Inference) -> Result:
+    check_one_element(inference, 1, "y_scale")
+    check_one_element(inference, 2, "y_zero_point")
+    return infer(inference)
+
+
+@op.infer(13, 19, 21, 23, 24, 25, 28)
 def infer(inference: Inference) -> Result:
-    if inference.version < 13:
-        check_one_element(inference, 1, "y_scale")
-        check_one_element(inference, 2, "y_zero_point")
     check_granularity(inference, 1)
     check_granularity(inference, 2)
     check_same_count(inference)

@@ -21,6 +21,7 @@ from sardonyx._src.ops.random.drawing import (
     sample_type,
 )
 from sardonyx._src.ops.support.arithmetic import round_to_type
+from sardonyx._src.ops.version_adapter import keep
 
 random_normal = Operator(
     "RandomNormal", tolerance="random", about="numbers drawn from a normal distribution."
@@ -35,7 +36,7 @@ random_normal_like.infer(1, 22)(infer_like)
 
 
 for op in (random_normal, random_normal_like):
-    op.convert((1, 22), (22, 1))(lambda adapter: adapter.same())
+    op.convert((1, 22), (22, 1))(keep)
 
 
 @random_normal.eval(1, 22)

@@ -21,6 +21,7 @@ from sardonyx._src.ops.random.drawing import (
     sample_type,
 )
 from sardonyx._src.ops.support.arithmetic import round_to_type
+from sardonyx._src.ops.version_adapter import keep
 
 random_uniform = Operator("RandomUniform", tolerance="random", about="numbers drawn evenly between two ends.")
 random_uniform_like = Operator(
@@ -33,7 +34,7 @@ random_uniform_like.infer(1, 22)(infer_like)
 
 
 for op in (random_uniform, random_uniform_like):
-    op.convert((1, 22), (22, 1))(lambda adapter: adapter.same())
+    op.convert((1, 22), (22, 1))(keep)
 
 
 @random_uniform.eval(1, 22)

@@ -16,11 +16,12 @@ from sardonyx._src.ops.inference import Inference, Known, Result
 from sardonyx._src.ops.support.axes import normalize_axis
 from sardonyx._src.ops.support.shapes import axis_of, first_element_type, merge_dims
 from sardonyx._src.ops.tensor.elements import MAX_KNOWN_ELEMENTS, elements, restore_element_type
+from sardonyx._src.ops.version_adapter import keep
 
 op = Operator("Concat", moves_data=True, under_permutation="concat", size_rule="operands")
 op.convert((11, 4))(normalize_axis)
 op.convert((1, 4))(lambda adapter: adapter.same() if adapter.has("axis") else adapter.same(axis=1))
-op.convert((4, 1))(lambda adapter: adapter.same())
+op.convert((4, 1))(keep)
 
 
 @op.infer(1, 4, 11, 13)

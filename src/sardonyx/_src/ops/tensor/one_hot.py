@@ -15,7 +15,7 @@ from sardonyx._src.ir.dims import Dim
 from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.support.shapes import axis_of, check_one_element
-from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter, keep
 
 op = Operator("OneHot", moves_data=True, parameters=(1, 2))
 
@@ -70,7 +70,7 @@ def evaluate(indices: Array, depth: Array, values: Array, *, axis: int, context:
     return np.where(np.expand_dims(positions, axis) == line, values[1:], values[:1])
 
 
-op.convert((11, 28), (28, 11))(lambda adapter: adapter.same())
+op.convert((11, 28), (28, 11))(keep)
 
 
 @op.convert((9, 11))

@@ -23,7 +23,7 @@ from sardonyx._src.ops.support.shapes import axes_of
 from sardonyx._src.ops.tensor.elements import numbers
 from sardonyx._src.ops.tensor.zeros import zero
 from sardonyx._src.ops.traits import enum_values_by_version
-from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter, keep
 
 PAD_MODES = {1: ("constant", "reflect", "edge"), 19: ("constant", "reflect", "edge", "wrap")}
 op = Operator(
@@ -161,10 +161,8 @@ def convert_11_to_2(adapter: Adapter) -> AdaptedNode:
     )
 
 
-op.convert((11, 13), (13, 11), (13, 18), (18, 19))(lambda adapter: adapter.same())
-op.convert(*[s for a, b in ((19, 21), (21, 23), (23, 24), (24, 25)) for s in ((a, b), (b, a))])(
-    lambda adapter: adapter.same()
-)
+op.convert((11, 13), (13, 11), (13, 18), (18, 19))(keep)
+op.convert(*[s for a, b in ((19, 21), (21, 23), (23, 24), (24, 25)) for s in ((a, b), (b, a))])(keep)
 
 
 @op.convert((19, 18))

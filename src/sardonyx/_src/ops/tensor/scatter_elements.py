@@ -18,7 +18,7 @@ from sardonyx._src.ops.tensor.elements import elements, restore_element_type
 from sardonyx._src.ops.tensor.indexing import along, check_bounds, from_front, non_negative
 from sardonyx._src.ops.tensor.scattering import SCATTER_REDUCTIONS, scatter_updates
 from sardonyx._src.ops.traits import enum_values_by_version
-from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter, keep
 
 op = Operator(
     "ScatterElements",
@@ -102,7 +102,7 @@ def rename_to_scatter(adapter: Adapter) -> AdaptedNode:
     )
 
 
-op.convert((13, 16), (16, 18))(lambda adapter: adapter.same())
+op.convert((13, 16), (16, 18))(keep)
 
 
 @op.convert((18, 16))

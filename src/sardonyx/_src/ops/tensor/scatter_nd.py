@@ -19,7 +19,7 @@ from sardonyx._src.ops.tensor.elements import elements, restore_element_type
 from sardonyx._src.ops.tensor.indexing import check_tuples, row_major
 from sardonyx._src.ops.tensor.scattering import SCATTER_REDUCTIONS, scatter_updates
 from sardonyx._src.ops.traits import enum_values_by_version
-from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter, keep
 
 op = Operator(
     "ScatterND",
@@ -77,7 +77,7 @@ def eval_16(data: Array, indices: Array, updates: Array, *, reduction: str, cont
     return scatter_tuples(data, indices, updates, reduction, context.version)
 
 
-op.convert((13, 16), (16, 18))(lambda adapter: adapter.same())
+op.convert((13, 16), (16, 18))(keep)
 
 
 @op.convert((16, 13))

@@ -19,7 +19,7 @@ from sardonyx._src.ops.inference import Inference, Known, Result
 from sardonyx._src.ops.support.axes import normalize_axis
 from sardonyx._src.ops.support.shapes import axis_of
 from sardonyx._src.ops.tensor.elements import elements, numbers, restore_element_type
-from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter, keep
 
 op = Operator("Split", moves_data=True, under_permutation="along_axis", sizes_input=1, parameters=(1,))
 
@@ -104,7 +104,7 @@ def parts(input: Array, axis: int, lengths: Sequence[int] | None, context: RunCo
     return tuple(results)
 
 
-op.convert((2, 11))(lambda adapter: adapter.same())
+op.convert((2, 11))(keep)
 op.convert((11, 2))(normalize_axis)
 
 

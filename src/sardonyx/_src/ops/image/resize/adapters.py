@@ -5,7 +5,7 @@ from __future__ import annotations
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Value
 from sardonyx._src.ops.image.resize.resize import op
-from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
+from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter, keep
 
 
 @op.convert((10, 0))
@@ -107,7 +107,7 @@ def convert_18_to_13(adapter: Adapter) -> AdaptedNode:
     return adapter.same(drop=drop) if axes is None else adapter.same(for_all_axes(adapter, axes), drop=drop)
 
 
-op.convert((18, 19))(lambda adapter: adapter.same())
+op.convert((18, 19))(keep)
 
 
 @op.convert((19, 18))

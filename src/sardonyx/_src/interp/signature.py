@@ -65,27 +65,27 @@ def find_mismatch(schema: OpSchema, inputs: Sequence[RuntimeValue]) -> str:
         parameter = schema.input(i)
         if parameter is None:
             continue
-        types = schema.allowed_types(parameter)
-        if not is_allowed(value, parameter, types):
+        types, kind = schema.allowed_types(parameter), kind_of(value)
+        if kind not in types and not is_allowed(value, kind, parameter, types):
             expected = ", ".join(types[:MAX_LISTED_TYPES]) + (
                 ", ..." if len(types) > MAX_LISTED_TYPES else ""
             )
-            return f"input {i} {parameter.name!r} must be {expected}; got {kind_of(value)}"
+            return f"input {i} {parameter.name!r} must be {expected}; got {kind}"
         if (
             parameter.type in schema.type_constraints
             and parameter.homogeneous
             and isinstance(value, np.ndarray)
         ):
-            first, kind = bound.setdefault(parameter.type, (i, kind_of(value)))
-            if kind != kind_of(value):
-                return f"input {i} {parameter.name!r} must be {kind}, as input {first}; got {kind_of(value)}"
+            first, other = bound.setdefault(parameter.type, (i, kind))
+            if kind != other:
+                return f"input {i} {parameter.name!r} must be {other}, as input {first}; got {kind}"
     return ""
 
 
-def is_allowed(value: RuntimeValue, parameter: Parameter, types: Sequence[str]) -> bool:
+def is_allowed(value: RuntimeValue, kind: str, parameter: Parameter, types: Sequence[str]) -> bool:
+    """Whether a value of this kind, which is none of the types as it is, may be an input."""
     if value is None:
         return parameter.option == "optional" or any(t.startswith("optional(") for t in types)
-    kind = kind_of(value)
     if kind == OPAQUE:
         return True  # operators that accept such a value return it unchanged
     # The element types of lists and maps are not checked: an empty one has none.

@@ -59,7 +59,9 @@ class OptimizationReport:
 
     def of(self, name: str) -> PassReport:
         require_text("name", name)
-        return self.passes.setdefault(name, PassReport())
+        if name not in self.passes:
+            self.passes[name] = PassReport()
+        return self.passes[name]
 
     def text(self) -> str:
         """The report as a table."""

@@ -160,7 +160,8 @@ class Driver:
             node.outputs,
         )  # saved for the report: the pass may give them to another node
         done = apply_pass(loaded, node, alternatives, self.edit)
-        self.report.of(loaded.name).seconds += time.perf_counter() - start
+        pass_report = self.report.passes.get(loaded.name) or self.report.of(loaded.name)
+        pass_report.seconds += time.perf_counter() - start
         if done:
             self.record_edit(loaded, f"{node.op_type} {node_label(name, outputs)!r}")
         return done

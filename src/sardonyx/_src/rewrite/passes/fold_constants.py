@@ -26,18 +26,11 @@ DEQUANTIZE = "DequantizeLinear"  # is not folded: quantized weights are small on
 
 @rewrite(phase="simplify")
 def fold_constants(node: Node, edit: Edit) -> bool:
-    if any(
-        v is not None and v.producer is not None and v.producer.op_type != "Constant" for v in node.inputs
-    ):
-        return False
-    operator = edit.operator_of(node)
-    if (
-        operator is None
-        or not node.inputs
-        or node.op_type == DEQUANTIZE
-        or operator.op.is_random
-        or node.subgraphs
-    ):
+    for value in node.inputs:
+        if value is not None and value.producer is not None and value.producer.op_type != "Constant":
+            return False
+    operator = edit.operator_of(node) if node.inputs else None
+    if operator is None or node.op_type == DEQUANTIZE or operator.op.is_random or node.subgraphs:
         return False
     tensors = [edit.tensor(v) for v in node.inputs]
     if any(v is not None and t is None for v, t in zip(node.inputs, tensors, strict=True)):

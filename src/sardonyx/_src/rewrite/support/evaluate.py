@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from sardonyx._src.errors import SardonyxError
-from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.interp.program import InterpreterProgram
+from sardonyx._src.interp.run_state import RandomSource, RunState
 from sardonyx._src.ir import Graph, Model, Node, Tensor, Value
 from sardonyx._src.ir.copier import Copier
-from sardonyx._src.ops.api import RunLimits, RuntimeValue
+from sardonyx._src.ops.api import RunLimits, RuntimeValue, as_plain_value
 
 FOLDING_LIMITS = RunLimits(bytes=1 << 31, iterations=1 << 16)
 
@@ -30,6 +33,9 @@ def evaluate_node(
     graph.outputs = [v for v in copy.outputs if v.name]
     model = Model(graph, ir_version=10, opset_imports=dict(imports))
     try:
-        return list(Interpreter(model, limits=FOLDING_LIMITS).run({}).values())
+        program = InterpreterProgram(graph, model, imports, {}).prepare()
+        with np.errstate(all="ignore"):
+            results = program.bind(RunState(FOLDING_LIMITS, RandomSource()))([])
     except SardonyxError:
         return None
+    return list(map(as_plain_value, results))

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -101,6 +102,13 @@ class FunctionBodies:
         self.calls = count_calls(self.model)
 
 
+class BoundOperator(NamedTuple):
+    """An operator in the imported version: its kernel, or the operator whose body is called."""
+
+    schema: OpSchema
+    definition: ReferenceKernel | Operator
+
+
 @dataclass(slots=True)
 class InterpreterProgram:
     """A graph, prepared for any number of runs.
@@ -113,6 +121,7 @@ class InterpreterProgram:
     captured: the values of enclosing graphs that the graph reads.
     subprograms: the programs of subgraphs, prepared so far.
     calls_functions: whether a step calls a function of the model.
+    operators: the operators of the nodes, by domain and name.
     unrun: infers the types of the outputs if the graph is never executed.
     """
 
@@ -126,6 +135,7 @@ class InterpreterProgram:
     captured: Sequence[Value] = ()
     subprograms: dict[Graph, InterpreterProgram] = field(default_factory=dict)
     calls_functions: bool = False
+    operators: dict[tuple[str, str], BoundOperator] = field(default_factory=dict)
     unrun: UnrunSubgraph = field(init=False)
     shared: InitVar[FunctionBodies | None] = None
     functions: FunctionBodies = field(init=False)
@@ -143,6 +153,13 @@ class InterpreterProgram:
         self.calls_functions = any(step.enter is not None for step in self.steps)
         mark_last_uses(self)
         return self
+
+    def bind_operator(self, node: Node) -> BoundOperator:
+        """The operator of a node under the imports; raises UnsupportedOperator if there is none that can be called."""
+        schema = schema_of(node, self.imports)
+        bound = BoundOperator(schema, body_operator(node, schema) or kernel_of(node, schema))
+        self.operators[node.domain, node.op_type] = bound
+        return bound
 
     def inner(self, graph: Graph) -> InterpreterProgram:
         """The program of a subgraph of one of the nodes."""
@@ -223,13 +240,13 @@ def step_of(node: Node, program: InterpreterProgram) -> NodeStep:
 def bind_kernel(step: NodeStep, program: InterpreterProgram) -> None:
     """Makes the step execute the kernel of its operator, or the operator's body if it has no kernel."""
     node = step.node
-    schema = step.schema = schema_of(node, program.imports)
+    bound = program.operators.get((node.domain, node.op_type)) or program.bind_operator(node)
+    schema = step.schema = bound.schema
     step.types = (None,) * len(step.reads)  # equal to no type, so that the first inputs are checked
     check_counts(node, schema)
-    if (op := body_operator(node, schema)) is not None:
-        bind_body(step, op, schema, program)
+    if isinstance(kernel := bound.definition, Operator):
+        bind_body(step, kernel, schema, program)
         return
-    kernel = kernel_of(node, schema)
     attributes = attributes_of(node, schema, program.bindings)
     keywords = step.attributes = kernel_attributes(kernel, attributes, node, schema.since_version)
     for attribute in bound_attributes(node, program.bindings).values():
@@ -361,11 +378,14 @@ def check_kernels(model: Model) -> None:
     seen: dict[Function, None] = {}
     bodies = [(model.graph, model.opset_imports)]
     for graph, imports in bodies:
+        schemas: dict[tuple[str, str], OpSchema] = {}  # of the operators that can be called
         for node in nodes(graph):
             function = model.functions.get((node.domain, node.op_type, node.overload))
             if function is None:
-                schema = schema_of(node, imports)
-                check_runnable(node, schema)
+                schema = schemas.get((node.domain, node.op_type))
+                if schema is None:
+                    schema = schemas[node.domain, node.op_type] = schema_of(node, imports)
+                    check_runnable(node, schema)
                 check_attribute_values(node, schema)
             elif function not in seen:
                 seen[function] = None

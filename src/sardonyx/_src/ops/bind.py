@@ -177,6 +177,8 @@ def attributes_of(node: Node, schema: OpSchema, bindings: Bindings) -> dict[str,
 
 def check_attribute_values(node: Node, schema: OpSchema) -> None:
     """Raises InvalidModel for an attribute with a value that the operator does not allow; references are not followed."""
+    if not node.attributes:
+        return
     plan = plan_of(schema)
     for name in plan.domains.keys() & node.attributes.keys():
         attribute = node.attributes[name]

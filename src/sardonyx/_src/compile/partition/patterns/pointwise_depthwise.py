@@ -37,15 +37,20 @@ class PointwiseDepthwiseConv:
 
 @fuses("Conv", 22)
 def match_pointwise_depthwise(op: BoundNode, scope: Scope) -> Region[PointwiseDepthwiseConv] | None:
+    kernel = (scope.shape(op.input(1)) or ())[2:]
+    if any(size != 1 for size in kernel):
+        return None
+    activation = fuse_without_operands(scope, op.output)
+    depthwise_op = bind_depthwise(scope, activation)
+    if depthwise_op is None:
+        return None  # before constants are read, which may have to be dequantized
     pointwise = match_float_convolution(op, scope)
     if pointwise is None or not pointwise.is_pointwise or not scope.is_native(pointwise.x):
         return None
     if pointwise.weights.shape[1] > ConvTuning.max_block_terms:  # the kernel has one reduction block
         return None
-    activation = fuse_without_operands(scope, op.output)
-    depthwise_op = bind_depthwise(scope, activation)
-    depthwise = None if depthwise_op is None else match_float_convolution(depthwise_op, scope)
-    if depthwise_op is None or depthwise is None or not is_profitable(pointwise, depthwise):
+    depthwise = match_float_convolution(depthwise_op, scope)
+    if depthwise is None or not is_profitable(pointwise, depthwise):
         return None
     bias = np.zeros(len(depthwise.weights), np.float32) if depthwise.bias is None else depthwise.bias
     packed = pack_conv_weights(pointwise.weights, pointwise.bias, ConvWindow(), scope.target)

@@ -6,6 +6,7 @@ import pytest
 
 from models import parse_model
 from sardonyx._src.compile.partition.registry import is_supported
+from sardonyx._src.compile.prepare import size_guards
 from sardonyx._src.compile.prepare.prepare import PreparedModel, prepare_model
 from sardonyx._src.ir import TensorType
 
@@ -21,6 +22,16 @@ CONSTANTS = f"""int64[1] one = {{1}}, int64[1] two = {{2}}, int64[1] minus = {{-
 def prepared(inputs: str, nodes: str, opset: int = 24) -> PreparedModel:
     model = parse_model(f"g ({inputs}) => (y) <{CONSTANTS}> {{ {nodes} }}", opset=opset)
     return prepare_model(model, is_supported)
+
+
+def test_a_model_without_open_sizes_is_not_inferred_for_guards(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object) -> None:
+        raise AssertionError("no size can be guarded")
+
+    monkeypatch.setattr(size_guards, "IncrementalInference", refuse)
+    assert prepared("float[1,3,9,9] x", "y = Conv<strides = [2, 2]>(x, w)").guards == {}
+    with pytest.raises(AssertionError, match="no size"):
+        prepared("float[1,3,H,9] x", "y = Conv<strides = [2, 2]>(x, w)")
 
 
 def output_shape(model: PreparedModel) -> list[str]:

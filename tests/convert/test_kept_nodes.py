@@ -64,8 +64,11 @@ def test_a_node_that_inference_rejects_is_refused_after_one_that_it_accepts() ->
     [
         ("Relu", 13, 14, True),
         ("Constant", 12, 13, True),
+        ("Cast", 19, 21, True),  # a facet that keeps every node
         ("Softmax", 11, 13, False),  # a facet
         ("Softmax", 1, 11, False),  # another rule for the axis
+        ("DequantizeLinear", 10, 13, False),  # version 10 rejects scales of several elements
+        ("DequantizeLinear", 13, 19, True),
         ("Dropout", 12, 13, False),  # its inference reads the version
     ],
 )

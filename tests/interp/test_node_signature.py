@@ -8,6 +8,8 @@ import pytest
 import sardonyx as sx
 from models import parse_function, parse_record
 from sardonyx._src.errors import EvaluationError, InvalidModel, UnsupportedOperator
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.io.loading.load import load
 from sardonyx._src.proto import messages as m
 
 X = np.array([1, 2], np.float32)
@@ -26,6 +28,19 @@ X = np.array([1, 2], np.float32)
 def test_counts_are_checked_before_the_run(nodes: str, match: str) -> None:
     with pytest.raises(InvalidModel, match=match):
         sx.Session(parse_record(f"g (float[2] x) => (float[2] y) {{ {nodes} }}"))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "match"),
+    [
+        ("a = Add(x, x)  y = Add(a)", r"node\[1\] \(Add\): input 1 'B' is required and missing"),
+        ("a = LeakyRelu(x)  y = LeakyRelu<slope = 1.0>(a)", "has no attribute 'slope'"),
+        ("a = Concat<axis = 0>(x, x)  y = Concat(a, a)", "'axis' is required and missing"),
+    ],
+)
+def test_every_node_of_an_operator_is_checked(nodes: str, match: str) -> None:
+    with pytest.raises(InvalidModel, match=match):
+        Interpreter(load(parse_record(f"g (float[2] x) => (float[N] y) {{ {nodes} }}")))
 
 
 def test_what_is_left_out_at_the_end_is_not_counted() -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
+from sardonyx._src import dtypes
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InvalidModel, LimitError
-from sardonyx._src.ir import SparseTensor, Tensor
+from sardonyx._src.ir import Array, SparseTensor, Tensor
+from sardonyx._src.ir.tensors import MAX_DECODED_ELEMENTS, FieldStorage
 
 
 def ints(*values: object) -> Tensor:
@@ -56,3 +60,30 @@ def test_a_sparse_scalar_has_one_position() -> None:
 def test_strings_are_empty_where_nothing_is_stored() -> None:
     sparse = SparseTensor(Tensor.of(np.array(["a"], object)), ints(1), (2,))
     assert sparse.numpy().tolist() == ["", "a"]
+
+
+@pytest.mark.parametrize(("count", "decodings"), [(3, 1), (MAX_DECODED_ELEMENTS + 1, 2)])
+def test_few_numbers_of_a_typed_field_are_decoded_once(
+    count: int, decodings: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = 0
+    original = dtypes.from_field
+
+    def counting(field: str, values: Sequence[float], dtype: DataType, shape: tuple[int, ...]) -> Array:
+        nonlocal calls
+        calls += 1
+        return original(field, values, dtype, shape)
+
+    monkeypatch.setattr(dtypes, "from_field", counting)
+    tensor = Tensor(DataType.FLOAT, (count,), FieldStorage("float_data", [0.5] * count))
+    for _ in range(2):
+        array = tensor.numpy()
+        assert array.tolist() == [0.5] * count
+        assert not array.flags.writeable
+    assert calls == decodings
+
+
+def test_a_typed_field_is_decoded_for_each_shape() -> None:
+    storage = FieldStorage("int32_data", [1, 2, 3, 4])
+    assert Tensor(DataType.INT8, (4,), storage).numpy().tolist() == [1, 2, 3, 4]
+    assert Tensor(DataType.INT32, (2, 2), storage).numpy().tolist() == [[1, 2], [3, 4]]

@@ -38,7 +38,7 @@ from sardonyx._src.ir.model import FunctionKey
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.parameters import filled_parameters, undecided_defaults
 from sardonyx._src.ir.walk import location, nodes
-from sardonyx._src.ops.api import OPERAND_ERRORS, Operator
+from sardonyx._src.ops.api import OPERAND_ERRORS, ConvertFacet, Operator
 from sardonyx._src.ops.bind import schema_of
 from sardonyx._src.ops.function_bodies import body_of
 from sardonyx._src.ops.registry import find
@@ -83,6 +83,7 @@ class Converter:
     shared: the small constants that new nodes of the current step share.
     removed: dead constants, and nodes inside outlined ones.
     kept: the steps that keep nodes as they are.
+    facets: the facet of each step so far.
     """
 
     inference_state: InferenceState
@@ -97,6 +98,7 @@ class Converter:
     shared: dict[Hashable, Value] = field(default_factory=dict)
     removed: set[Node] = field(default_factory=set)
     kept: KeptNodes = field(default_factory=KeptNodes)
+    facets: dict[VersionStep, ConvertFacet | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.names = FreshNames.of_graphs(self.scope.roots)
@@ -220,7 +222,9 @@ class Converter:
         """Perform a step by its facet or else, downwards, by the operator's body; returns the new nodes."""
         op = find(step.domain, step.name)
         assert op is not None, f"{step.name} has schemas but no definition"
-        facet = facet_of(op, step)
+        if step not in self.facets:
+            self.facets[step] = facet_of(op, step)
+        facet = self.facets[step]
         has_body = not step.is_up and has_body_below(op, step.old)
         if facet is not None:
             try:

@@ -16,7 +16,7 @@ from sardonyx._src.compile.kernels.gemm.few_rows import few_rows_step, reads_in_
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
 from sardonyx._src.compile.kernels.gemm.transposed_left import exchanged_product, is_exchanged
 from sardonyx._src.compile.kernels.gemm.vector_matrix import is_vector_product, vector_matrix_step
-from sardonyx._src.compile.kernels.loops.axes import exchange_dims
+from sardonyx._src.compile.kernels.loops.batch_space import exchange_dims
 from sardonyx._src.compile.program import Step, TensorView
 
 

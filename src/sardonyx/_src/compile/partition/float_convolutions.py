@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.partition import BoundNode, Scope, Shape
-from sardonyx._src.compile.partition.window_geometry import as_pair, window_geometry
+from sardonyx._src.compile.partition.window_geometry import image_window
+from sardonyx._src.compile.program import Window
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array, Value
 from sardonyx._src.ir.dims import Known
@@ -29,7 +29,7 @@ class FloatConvolution:
     weights: Array
     bias: Array | None
     group: int
-    geometry: SlidingWindow
+    window: Window
     shape: Shape
 
     @property
@@ -46,9 +46,7 @@ class FloatConvolution:
     @property
     def is_pointwise(self) -> bool:
         """Whether each pixel of the result is computed from the same pixel of the input, by one group of channels."""
-        geometry = self.geometry
-        is_unit = geometry.kernel == geometry.strides == (1, 1) and geometry.pads == (0, 0, 0, 0)
-        return is_unit and self.group == 1
+        return self.window.is_pointwise and self.window.end_pads == (0, 0) and self.group == 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +61,8 @@ class ComputedConvolution:
     weights: Value
     bias: Value | None
     group: int
-    dims: tuple[int, int, int, int]
-    geometry: SlidingWindow
+    dims: tuple[int, ...]
+    window: Window
     shape: Shape
 
     @property
@@ -84,12 +82,12 @@ def match_float_convolution(op: BoundNode, scope: Scope) -> FloatConvolution | N
         return None
     if shape[1] != weights.shape[1] * group or weights.shape[0] % group or weights.size == 0:
         return None
-    geometry = window_geometry(op, shape[2:], weights.shape[2:])
-    if geometry is None:
+    window = image_window(op, shape[2:], weights.shape[2:])
+    if window is None:
         return None
     if weights.ndim == 3:
         weights = weights[:, :, None, :]
-    return FloatConvolution(x, weights, bias, group, geometry, result)
+    return FloatConvolution(x, weights, bias, group, window, result)
 
 
 def match_computed_convolution(op: BoundNode, scope: Scope) -> ComputedConvolution | None:
@@ -103,11 +101,10 @@ def match_computed_convolution(op: BoundNode, scope: Scope) -> ComputedConvoluti
     dims = tuple(dim for dim in kernel if isinstance(dim, int) and dim > 0)
     if len(dims) < len(kernel) or shape[1] != dims[1] * group or dims[0] % group:
         return None
-    geometry = window_geometry(op, shape[2:], dims[2:])
-    if geometry is None or (bias is not None and scope.shape(bias) != dims[:1]):
+    window = image_window(op, shape[2:], dims[2:])
+    if window is None or (bias is not None and scope.shape(bias) != dims[:1]):
         return None
-    rows, channels = as_pair(dims[:2])
-    return ComputedConvolution(x, weights, bias, group, (rows, channels, *geometry.kernel), geometry, result)
+    return ComputedConvolution(x, weights, bias, group, (*dims[:2], *window.kernel), window, result)
 
 
 def is_native_float(scope: Scope, value: Value) -> bool:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.kernels.gemm.packed_int8 import INT8_PER_WORD
 from sardonyx._src.compile.partition import BoundNode, FusedEpilogue, Read, Region, Scope, fused_region
 from sardonyx._src.compile.partition.int8_layouts import INT8X4_PIXELS, padded_layout
@@ -22,8 +21,8 @@ from sardonyx._src.compile.partition.integer_products import (
     is_optional_scalar,
     wrap_to_int32,
 )
-from sardonyx._src.compile.partition.window_geometry import window_geometry
-from sardonyx._src.compile.program import CHANNELS_LAST
+from sardonyx._src.compile.partition.window_geometry import image_window
+from sardonyx._src.compile.program import CHANNELS_LAST, Window
 from sardonyx._src.compile.program.layout import Layout
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array, Value
@@ -44,7 +43,7 @@ class IntegerConvolution:
     initial: Array
     result: KernelExpression
     group: int
-    geometry: SlidingWindow
+    window: Window
     is_signed: bool
 
     @property
@@ -69,8 +68,8 @@ def match_integer_convolution(
     shifted = subtract_channel_zeros(weights, zeros)
     if x is None or shifted is None or not is_int8_convolution(op, scope, x, weights):
         return None
-    geometry = window_geometry(op, scope.known_shape(x)[2:], weights.shape[2:])
-    if geometry is None or not is_optional_scalar(scope, zero):
+    window = image_window(op, scope.known_shape(x)[2:], weights.shape[2:])
+    if window is None or not is_optional_scalar(scope, zero):
         return None
     if shifted.ndim == 3:
         shifted = shifted[:, :, None, :]
@@ -82,7 +81,7 @@ def match_integer_convolution(
         result, correction = compensate_zero_point(scope, x, zero, shifted.sum((1, 2, 3), dtype=np.int64))
         initial = initial if correction is None else initial + correction
     is_signed = scope.dtype(x) is DataType.INT8
-    return IntegerConvolution(x, zero, shifted, wrap_to_int32(initial), result, group, geometry, is_signed)
+    return IntegerConvolution(x, zero, shifted, wrap_to_int32(initial), result, group, window, is_signed)
 
 
 def convolution_region(

@@ -1,4 +1,4 @@
-"""Window geometry of Conv and pooling nodes: kernel, strides, dilations and pads over two spatial dims.
+"""Windows of Conv and pooling nodes: kernel, strides, dilations and pads.
 
 A window over one spatial dim becomes a window over two of height 1, so that kernels are written for images only.
 """
@@ -7,49 +7,32 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.partition import BoundNode
 from sardonyx._src.compile.program import TensorView
+from sardonyx._src.compile.program.window import Window, window_of_attributes
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max
 
-Pair = tuple[int, int]
 
-
-def window_geometry(op: BoundNode, sizes: tuple[Known, ...], kernel: tuple[int, ...]) -> SlidingWindow | None:
+def image_window(op: BoundNode, sizes: tuple[Known, ...], kernel: tuple[int, ...]) -> Window | None:
     """The window of a node over spatial dims of these sizes; a single spatial dim becomes the width.
 
-    None for more than two spatial dims, and for negative pads.
+    None for more than two spatial dims, and for attributes that `node_window` does not accept.
     """
-    num_dims = len(sizes)
-    if num_dims not in (1, 2) or len(kernel) != num_dims:
+    if len(sizes) not in (1, 2) or len(kernel) != len(sizes):
         return None
-    attributes = window_attributes(op, sizes, kernel)
-    if attributes is None:
-        return None
-    strides, dilations, pads = attributes
-    if num_dims == 1:
-        kernel, strides, dilations = (1, *kernel), (1, *strides), (1, *dilations)
-        pads = (0, pads[0], 0, pads[1])
-    a, b, c, d = pads
-    return SlidingWindow(as_pair(kernel), as_pair(strides), as_pair(dilations), (a, b, c, d))
+    window = node_window(op, sizes, kernel)
+    return None if window is None else window.as_image()
 
 
-def window_attributes(
-    op: BoundNode, sizes: tuple[Known, ...], kernel: tuple[int, ...]
-) -> tuple[tuple[int, ...], tuple[int, ...], tuple[Known, ...]] | None:
-    """The strides, dilations and pads of a window, in each spatial dim; None if one of them is out of range."""
+def node_window(op: BoundNode, sizes: tuple[Known, ...], kernel: tuple[int, ...]) -> Window | None:
+    """The window of a node over any number of spatial dims; None for negative pads, and for other numbers below 1."""
     ones = (1,) * len(sizes)
     strides, dilations = op.ints("strides") or ones, op.ints("dilations") or ones
     if min((*strides, *dilations, *kernel)) < 1:
         return None
     pads = resolve_padding(op, sizes, kernel, strides, dilations)
     is_negative = any(isinstance(pad, int) and pad < 0 for pad in pads)
-    return None if is_negative else (strides, dilations, pads)
-
-
-def as_pair(values: tuple[int, ...]) -> Pair:
-    a, b = values
-    return a, b
+    return None if is_negative else window_of_attributes(kernel, strides, dilations, pads)
 
 
 def resolve_padding(

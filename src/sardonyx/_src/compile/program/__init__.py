@@ -8,6 +8,7 @@ from sardonyx._src.compile.program.layout import ANY, CHANNELS_LAST, DENSE
 from sardonyx._src.compile.program.precision import EXACT, Precision
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, element_bytes, row_major_strides
+from sardonyx._src.compile.program.window import Window
 
 __all__ = [
     "ANY",
@@ -21,6 +22,7 @@ __all__ = [
     "Precision",
     "Step",
     "TensorView",
+    "Window",
     "element_bytes",
     "row_major_strides",
 ]

@@ -24,7 +24,6 @@ from functools import partial
 
 from sardonyx._src.compile.codegen import I64, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.accumulators import (
     CACHE_LINE_FLOATS,
@@ -54,7 +53,7 @@ from sardonyx._src.compile.kernels.loops.vectors import (
     zeros,
 )
 from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning, WeightGradientTuning
-from sardonyx._src.compile.program import Kernel, Step, TensorView
+from sardonyx._src.compile.program import Kernel, Step, TensorView, Window
 from sardonyx._src.ir.dims import dim_max
 
 SIZES = (
@@ -66,7 +65,7 @@ PARAMETERS = Parameters("x", "panels_dy", "dw", *SIZES)
 
 
 def weight_gradient_steps(
-    x: TensorView, dy: TensorView, dw: TensorView, window: ConvWindow, target: Target, groups: int = 1
+    x: TensorView, dy: TensorView, dw: TensorView, window: Window, target: Target, groups: int = 1
 ) -> list[Step]:
     """The steps of dw [M, C / groups, height, width], dense, from x [N, H, W, C] and dy [N, Ho, Wo, M].
 
@@ -100,8 +99,8 @@ def weight_gradient_steps(
             stride_x=window.strides[1],
             dilation_y=window.dilations[0],
             dilation_x=window.dilations[1],
-            top=window.pads[0],
-            left=window.pads[1],
+            top=window.begin_pads[0],
+            left=window.begin_pads[1],
             image_stride=x.strides[0],
             row_stride=x.strides[1],
             pixel_stride=x.strides[2],

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sardonyx._src.compile.kernels.pooling.plane_pooling import PlaneWindow, plane_pooling_step
+from sardonyx._src.compile.kernels.pooling.plane_pooling import plane_pooling_step
 from sardonyx._src.compile.kernels.pooling.pooling import PoolingAlgorithm
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Read, Region, Scope, Write
-from sardonyx._src.compile.partition.window_geometry import window_attributes
+from sardonyx._src.compile.partition.window_geometry import node_window
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program import Step
+from sardonyx._src.compile.program import Step, Window
 from sardonyx._src.dtypes import DataType
 
 FLOATS = (DataType.FLOAT, DataType.DOUBLE)
@@ -28,7 +28,7 @@ class PlanePool:
     """
 
     algorithm: PoolingAlgorithm
-    window: PlaneWindow
+    window: Window
     outputs: tuple[int, ...]
     column_major: bool
 
@@ -45,11 +45,10 @@ def match_plane_pool(op: BoundNode, scope: Scope, algorithm: PoolingAlgorithm) -
     sizes = scope.known_shape(x)[2:]
     if not 1 <= rank <= MAX_DIMS or len(sizes) != rank:
         return None
-    attributes = window_attributes(op, sizes, kernel)
-    if attributes is None:
+    window = node_window(op, sizes, kernel)
+    if window is None:
         return None
     outputs = tuple(i for i in range(len(op.node.outputs)) if op.is_output_used(i))
-    window = PlaneWindow(kernel, *attributes)
     config = PlanePool(algorithm, window, outputs, bool(op.attributes.get("storage_order")))
     writes = tuple(Write(op.node.outputs[i]) for i in outputs)
     return Region("PlanePool", (op.node,), config, (Read(x),), writes) if writes else None

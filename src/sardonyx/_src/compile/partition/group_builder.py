@@ -7,15 +7,13 @@ of which few enough values are read outside.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from heapq import heappop, heappush
+from heapq import heappop
 from itertools import islice
-from typing import TypeVar
 
 from sardonyx._src.compile.codegen.element_types import HALF_TYPES
 from sardonyx._src.compile.codegen.expressions import Apply, Local, Number, Scalar
 from sardonyx._src.compile.kernels.elementwise.operators import scalar_expression
-from sardonyx._src.compile.partition import BoundNode, Scope
+from sardonyx._src.compile.partition import BoundNode, Scope, Shape
 from sardonyx._src.compile.partition.batch_norm import folded_statistics
 from sardonyx._src.compile.partition.elementwise_operands import (
     broadcast_shape,
@@ -26,64 +24,18 @@ from sardonyx._src.compile.partition.elementwise_operands import (
     reads_by_broadcasting,
     scalar_constant,
 )
+from sardonyx._src.compile.partition.fusion_group import FusionGroup, GroupState
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Node, Value
-from sardonyx._src.ir.dims import Known
 
 MAX_FUSED_NODES, MAX_OPERANDS = 24, 8  # of one kernel: with more, it compiles slowly and spills registers
 MAX_INPUTS = 16  # of one node, such as a Sum, repeated inputs included: its expression nests a level for each
-Shape = tuple[Known, ...]
 Accepts = Callable[[Value, Shape], bool]
-Entry = TypeVar("Entry")
-Content = TypeVar("Content")
 
 
-@dataclass(slots=True)
-class FusionGroup:
-    """Nodes of which only the values `results` are read outside the group.
+class GroupBuilder(GroupState):
+    """Adds nodes to a group of at most `max_operands` operands.
 
-    values: the results as expressions of the operands `Local("i0")`, ... and, for an epilogue, of the kernel's own result.
-    shapes: the dims of each operand as broadcast, of the rank of the results.
-    """
-
-    shape: Shape
-    results: tuple[Value, ...]
-    values: tuple[Scalar, ...]
-    nodes: list[Node] = field(default_factory=list)
-    operands: list[Value] = field(default_factory=list)
-    shapes: list[Shape] = field(default_factory=list)
-
-    @property
-    def result(self) -> Value:
-        """The only result."""
-        (result,) = self.results
-        return result
-
-    @property
-    def value(self) -> Scalar:
-        """The only result as an expression."""
-        (value,) = self.values
-        return value
-
-
-@dataclass(frozen=True, slots=True)
-class GroupContents:
-    """A state of a group to return to: the lengths of its dicts, which only grow, and a copy of its queue."""
-
-    values: int
-    inlined: int
-    operands: int
-    nodes: int
-    queue: list[tuple[int, int, Node]]
-    guards: int
-
-
-class GroupBuilder:
-    """A group under construction.
-
-    values: the expression of each value that the group computes.
-    operands: values from outside, at most `max_operands`, each with its broadcast dims.
-    inlined: expressions of deferred values, which are computed inside the group.
     absorbs: whether the elementwise nodes that compute operands are added as well.
     """
 
@@ -103,14 +55,9 @@ class GroupBuilder:
         name: prefix of the operands' names.
         dtype: the only element type that the kernel supports, if it has one.
         """
-        self.scope, self.shape, self.accepts, self.name, self.dtype = scope, shape, accepts, name, dtype
+        super().__init__(scope, shape)
+        self.accepts, self.name, self.dtype = accepts, name, dtype
         self.max_results, self.absorbs = max_results, max_results > 1
-        self.values: dict[Value, Scalar] = {}
-        self.inlined: dict[Value, Scalar] = {}
-        self.operands: dict[tuple[Value, Shape], Local] = {}
-        self.nodes: dict[Node, None] = {}
-        self.queue: list[tuple[int, int, Node]] = []
-        self.enclosed: set[Value] = set()  # values that only nodes of the group read
         self.unfit: set[Node] = set()  # nodes that compute operands and could not be added
 
     def add(self, node: Node) -> bool:
@@ -135,26 +82,6 @@ class GroupBuilder:
         self.nodes[node] = None
         self.define(node.outputs[0], canonicalize_operands(expression))
         return True
-
-    def contents(self) -> GroupContents:
-        """The state to which `restore` can return."""
-        return GroupContents(
-            len(self.values),
-            len(self.inlined),
-            len(self.operands),
-            len(self.nodes),
-            list(self.queue),
-            len(self.scope.guards),
-        )
-
-    def restore(self, contents: GroupContents) -> None:
-        """Removes what was added since `contents` was returned."""
-        truncate(self.values, contents.values)
-        truncate(self.inlined, contents.inlined)
-        truncate(self.operands, contents.operands)
-        truncate(self.nodes, contents.nodes)
-        truncate(self.scope.guards, contents.guards)
-        self.queue = contents.queue
 
     def is_of_one_type(self, node: Node) -> bool:
         """Whether a node has operands and results of `dtype` only, or is a Cast to or from half precision inside the group."""
@@ -185,13 +112,6 @@ class GroupBuilder:
         if x is None or a is None or b is None:
             return None
         return Apply("add", (canonicalize_operands(Apply("mul", (x, a))), b))
-
-    def define(self, value: Value, expression: Scalar) -> None:
-        """Records the expression of a value, and queues its consumers."""
-        self.values[value] = expression
-        for node in self.scope.consumers(value):
-            if node.graph is self.scope.graph and node not in self.nodes:
-                heappush(self.queue, (self.scope.order[node], id(node), node))
 
     def argument(self, node: Node, index: int, value: Value | None) -> Scalar | None:
         """An input as an expression; None if it is omitted or unavailable."""
@@ -247,36 +167,9 @@ class GroupBuilder:
                 self.inlined[value] = expression
         return self.inlined.get(value) if fits else None
 
-    def snapshot(self, *results: Value) -> FusionGroup:
-        """The group as it is, with the given results."""
-        return self.prefix(results, len(self.nodes), len(self.operands))
-
-    def prefix(self, results: tuple[Value, ...], nodes: int, operands: int) -> FusionGroup:
-        """The group of the first nodes and operands, as many as given."""
-        keys = list(islice(self.operands, operands))
-        return FusionGroup(
-            self.shape,
-            results,
-            tuple(self.values[result] for result in results),
-            sorted(islice(self.nodes, nodes), key=self.scope.order.__getitem__),
-            [k[0] for k in keys],
-            [k[1] for k in keys],
-        )
-
     def counts(self, node: Node) -> bool:
         """Whether a node counts towards the size of a group: Casts to half precision and back do not."""
         return not any(self.scope.dtype_of(value) in HALF_TYPES for value in (*node.inputs, *node.outputs))
-
-    def escaping(self) -> list[Value]:
-        """The values that are read outside the group.  A value that is enclosed stays so, since the group only grows between calls."""
-        outside = [v for v in self.values if v not in self.enclosed and self.is_read_outside(v)]
-        self.enclosed = self.values.keys() - outside
-        return outside
-
-    def is_read_outside(self, value: Value) -> bool:
-        if value in self.scope.outputs:
-            return True
-        return any(node not in self.nodes for node in self.scope.consumers(value))
 
     def grow(self) -> FusionGroup | None:
         """Adds as many nodes as possible; returns the largest group of which few enough values are read outside, if any."""
@@ -302,12 +195,6 @@ class GroupBuilder:
             is_deferred_dequantize(self.scope, value) or self.dtype not in (None, self.scope.dtype_of(value))
             for value in values
         )
-
-
-def truncate(entries: dict[Entry, Content], length: int) -> None:
-    """Removes the last entries of a dict, so that `length` remain."""
-    while len(entries) > length:
-        entries.popitem()
 
 
 def canonicalize_operands(value: Scalar) -> Scalar:

@@ -23,7 +23,7 @@ from sardonyx._src.compile.kernels.conv.packed_weights import pack_conv_weights
 from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
 from sardonyx._src.compile.llvm.jit import host_target, load
 from sardonyx._src.compile.program import Buffer, Step, TensorView, Window, row_major_strides
-from sardonyx._src.compile.program.lazy_constants import LazyConstant
+from sardonyx._src.compile.program.operands.lazy_constants import LazyConstant
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 

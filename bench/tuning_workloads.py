@@ -34,7 +34,7 @@ from sardonyx._src.compile.kernels.winograd.cost_model import TRANSFORMS
 from sardonyx._src.compile.kernels.winograd.weight_transform import pack_winograd_weights
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program import Step, Window
-from sardonyx._src.compile.program.tensor import dense_temporary
+from sardonyx._src.compile.program.operands.tensor import dense_temporary
 from sardonyx._src.dtypes import DataType
 from tuning_fields import Workload
 

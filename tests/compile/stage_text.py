@@ -14,8 +14,8 @@ from sardonyx._src.compile.lower import LaidOutRegion
 from sardonyx._src.compile.partition import FusedEpilogue, Read, Region, RegionGraph, Write
 from sardonyx._src.compile.partition.verify import subgraphs_of
 from sardonyx._src.compile.program import Step, TensorView
-from sardonyx._src.compile.program.program import Action, BindSizes, FallbackOp, Program
-from sardonyx._src.compile.program.tensor import channels_last_permutation
+from sardonyx._src.compile.program.operands.tensor import channels_last_permutation
+from sardonyx._src.compile.program.steps.program import Action, BindSizes, FallbackOp, Program
 from sardonyx._src.ir.types import shape_text
 
 

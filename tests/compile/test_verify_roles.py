@@ -19,7 +19,7 @@ from sardonyx._src.compile.partition.integer_epilogues import constant_operand
 from sardonyx._src.compile.partition.integer_products import IntegerProduct
 from sardonyx._src.compile.partition.verify import verify_regions
 from sardonyx._src.compile.program import Buffer, Guard
-from sardonyx._src.compile.program.layout import ROWS
+from sardonyx._src.compile.program.operands.layout import ROWS
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import symbol
 

@@ -23,13 +23,13 @@ from sardonyx._src.compile.lower.open_parameters import open_parameters
 from sardonyx._src.compile.lower.registry import lowering_of
 from sardonyx._src.compile.prepare.graph_info import has_room
 from sardonyx._src.compile.program import Buffer, Guard, Step, TensorView
-from sardonyx._src.compile.program.assumptions import Observation, observation_of
-from sardonyx._src.compile.program.defects import DEFECTS, RefusedRegions
-from sardonyx._src.compile.program.local_sizes import UNKNOWN_BINDING, reserve_memory
-from sardonyx._src.compile.program.program import Action, BindSizes, FallbackOp, Program
-from sardonyx._src.compile.program.size_limits import can_describe_memory
-from sardonyx._src.compile.program.step import sizes_of
-from sardonyx._src.compile.program.tensor import dense_temporary
+from sardonyx._src.compile.program.encoding.local_sizes import UNKNOWN_BINDING, reserve_memory
+from sardonyx._src.compile.program.encoding.size_limits import can_describe_memory
+from sardonyx._src.compile.program.operands.tensor import dense_temporary
+from sardonyx._src.compile.program.steps.assumptions import Observation, observation_of
+from sardonyx._src.compile.program.steps.program import Action, BindSizes, FallbackOp, Program
+from sardonyx._src.compile.program.steps.step import sizes_of
+from sardonyx._src.compile.program.verification.defects import DEFECTS, RefusedRegions
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array, Node
 from sardonyx._src.ir.dims import Expr, Known
@@ -122,7 +122,7 @@ class Lowering:
 
     oversized: the nodes to refuse because sizes of their steps are too long expressions or too large.
     defects: the nodes to refuse because their lowering raised an exception, with it.
-    local_sizes: the symbols that steps bind so far (`program.local_sizes`).
+    local_sizes: the symbols that steps bind so far (`program.encoding.local_sizes`).
     """
 
     def __init__(self, target: Target, constants: ConstantPool) -> None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
     from sardonyx._src.compile.lower.lowering import Lowering
     from sardonyx._src.compile.program import Step
-    from sardonyx._src.compile.program.program import Action
+    from sardonyx._src.compile.program.steps.program import Action
 
 C = TypeVar("C")
 Lower: TypeAlias = "Callable[[LaidOutRegion[C], Lowering], Step | Sequence[Action]]"

@@ -2,7 +2,7 @@
 
 The step writes its result into a buffer with room for the longest one, and the number of its elements as an int64.
 The action `BindSizes` then binds the size to that number, and a copy takes the result out of the buffer.  In a
-subgraph, a step binds the size instead (`program.local_sizes`), which requires an upper limit.
+subgraph, a step binds the size instead (`program.encoding.local_sizes`), which requires an upper limit.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sardonyx._src.compile.partition import Scope
 from sardonyx._src.compile.program import TensorView
-from sardonyx._src.compile.program.program import BindSizes
+from sardonyx._src.compile.program.steps.program import BindSizes
 from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import Known
 

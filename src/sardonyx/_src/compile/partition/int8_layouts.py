@@ -9,8 +9,11 @@ from sardonyx._src.compile.kernels.gemm.packed_int8 import (
 )
 from sardonyx._src.compile.partition import Scope, Shape
 from sardonyx._src.compile.program import CHANNELS_LAST, DENSE, TensorView, element_bytes
-from sardonyx._src.compile.program.layout import CustomLayout, Layout
-from sardonyx._src.compile.program.tensor import channels_first_permutation, channels_last_permutation
+from sardonyx._src.compile.program.operands.layout import CustomLayout, Layout
+from sardonyx._src.compile.program.operands.tensor import (
+    channels_first_permutation,
+    channels_last_permutation,
+)
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Value
 

@@ -23,7 +23,7 @@ from sardonyx._src.compile.partition.integer_products import (
 )
 from sardonyx._src.compile.partition.window_geometry import image_window
 from sardonyx._src.compile.program import CHANNELS_LAST, Window
-from sardonyx._src.compile.program.layout import Layout
+from sardonyx._src.compile.program.operands.layout import Layout
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array, Value
 

@@ -13,7 +13,7 @@ from sardonyx._src.compile.partition.region import fallback_region
 from sardonyx._src.compile.partition.registry import matchers_of
 from sardonyx._src.compile.partition.requirements import FallbackRequired
 from sardonyx._src.compile.partition.reserved_nodes import release_nodes, reserve_row_programs
-from sardonyx._src.compile.program.defects import DEFECTS
+from sardonyx._src.compile.program.verification.defects import DEFECTS
 from sardonyx._src.ir import Node
 from sardonyx._src.ir.dims import has_opaque_part
 

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.program import DENSE, Guard, TensorView
-from sardonyx._src.compile.program.layout import Layout
+from sardonyx._src.compile.program.operands.layout import Layout
 from sardonyx._src.ir import Node, Value
 from sardonyx._src.ir.dims import Known
 

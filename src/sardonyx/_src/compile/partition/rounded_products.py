@@ -11,7 +11,7 @@ from sardonyx._src.compile.partition import Scope
 from sardonyx._src.compile.partition.float_convolutions import FloatConvolution
 from sardonyx._src.compile.prepare.dequantized_constants import is_upcast
 from sardonyx._src.compile.prepare.precision_classes import is_exact_in_half
-from sardonyx._src.compile.program.layout import ROWS, CustomLayout
+from sardonyx._src.compile.program.operands.layout import ROWS, CustomLayout
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array, Value
 

@@ -17,9 +17,9 @@ from sardonyx._src.compile.prepare.dequantized_constants import DequantizedConst
 from sardonyx._src.compile.prepare.graph_info import GraphInfo
 from sardonyx._src.compile.prepare.prepare import PreparedModel
 from sardonyx._src.compile.program import CHANNELS_LAST, DENSE, Guard, TensorView
-from sardonyx._src.compile.program.guards import can_hold
-from sardonyx._src.compile.program.layout import Follow, Layout
-from sardonyx._src.compile.program.tensor import dense_temporary
+from sardonyx._src.compile.program.operands.layout import Follow, Layout
+from sardonyx._src.compile.program.operands.tensor import dense_temporary
+from sardonyx._src.compile.program.steps.guards import can_hold
 from sardonyx._src.ir import Array, Graph, Node, Tensor, Value
 from sardonyx._src.ir.dims import Expr, Known, dim_min, known_equal, known_ge
 

@@ -13,8 +13,8 @@ from sardonyx._src.compile.partition import FusedEpilogue, Region, RegionGraph
 from sardonyx._src.compile.partition.region import Fallback, describe, name_of
 from sardonyx._src.compile.partition.subgraphs import SubgraphScope
 from sardonyx._src.compile.partition.verify_roles import RoleVerifier
-from sardonyx._src.compile.program.guards import can_hold
-from sardonyx._src.compile.program.size_facts import SizeFacts
+from sardonyx._src.compile.program.steps.guards import can_hold
+from sardonyx._src.compile.program.verification.size_facts import SizeFacts
 from sardonyx._src.ir import Node, Value
 from sardonyx._src.ir.walk import captures
 

@@ -17,8 +17,8 @@ from sardonyx._src.compile.partition.integer_convolutions import IntegerConvolut
 from sardonyx._src.compile.partition.integer_products import IntegerProduct
 from sardonyx._src.compile.partition.region import describe
 from sardonyx._src.compile.program import TensorView
-from sardonyx._src.compile.program.layout import ChannelsLast, CustomLayout, Dense, DenseRows
-from sardonyx._src.compile.program.size_facts import SizeFacts
+from sardonyx._src.compile.program.operands.layout import ChannelsLast, CustomLayout, Dense, DenseRows
+from sardonyx._src.compile.program.verification.size_facts import SizeFacts
 from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import Known, dim_product
 

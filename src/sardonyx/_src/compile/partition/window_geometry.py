@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from sardonyx._src.compile.partition import BoundNode
 from sardonyx._src.compile.program import TensorView
-from sardonyx._src.compile.program.window import Window, window_of_attributes
+from sardonyx._src.compile.program.operands.window import Window, window_of_attributes
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from sardonyx._src.compile.program import Buffer, TensorView
-from sardonyx._src.compile.program.program import Action, BindSizes, CopyIn, FallbackOp
+from sardonyx._src.compile.program.steps.program import Action, BindSizes, CopyIn, FallbackOp
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import Located
 from sardonyx._src.interp.run_state import Frame, reseeded_state

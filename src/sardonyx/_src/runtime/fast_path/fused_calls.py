@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sardonyx._src.compile.program.program import Action, BindSizes, CopyIn, FallbackOp
+from sardonyx._src.compile.program.steps.program import Action, BindSizes, CopyIn, FallbackOp
 from sardonyx._src.interp.steps import NodeStep
 from sardonyx._src.ir import Node, Value
 from sardonyx._src.ops.registry import find

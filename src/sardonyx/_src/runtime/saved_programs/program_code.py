@@ -10,8 +10,9 @@ from sardonyx._src.compile.linker import link
 from sardonyx._src.compile.linker.features import required_features
 from sardonyx._src.compile.llvm import jit, loaded_kernels
 from sardonyx._src.compile.llvm.cache import default_cache
-from sardonyx._src.compile.program import Kernel, size_functions
-from sardonyx._src.compile.program.executable import Executable
+from sardonyx._src.compile.program import Kernel
+from sardonyx._src.compile.program.encoding import size_functions
+from sardonyx._src.compile.program.encoding.executable import Executable
 from sardonyx._src.runtime.saved_programs.container import Json, expect_list
 
 # Functions of the run loop: for the caller of a run, and for the workers of the thread pool.

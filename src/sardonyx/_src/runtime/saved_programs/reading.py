@@ -18,22 +18,15 @@ from sardonyx._src.compile.codegen import Target, atomics
 from sardonyx._src.compile.executor import fast_entry, pool_layout, scheduling, status, tape
 from sardonyx._src.compile.executor.pool_layout import RECORD_SLOTS
 from sardonyx._src.compile.linker.system import LIBC_FUNCTIONS
-from sardonyx._src.compile.program import (
-    EXACT,
-    Buffer,
-    Guard,
-    Kernel,
-    Precision,
-    Step,
-    TensorView,
-    encoding,
-    size_functions,
-)
-from sardonyx._src.compile.program.assumptions import Assumptions, BranchTaken, Observation
-from sardonyx._src.compile.program.encoding import STATUS_BASE
-from sardonyx._src.compile.program.memory_plan import ArenaSlot, MemoryPlan
-from sardonyx._src.compile.program.precision import PRECISIONS
-from sardonyx._src.compile.program.program import (
+from sardonyx._src.compile.program import EXACT, Buffer, Guard, Kernel, Precision, Step, TensorView
+from sardonyx._src.compile.program.encoding import encoding, size_functions
+from sardonyx._src.compile.program.encoding.encoding import STATUS_BASE
+from sardonyx._src.compile.program.encoding.size_limits import MAX_INT64
+from sardonyx._src.compile.program.memory.memory_plan import ArenaSlot, MemoryPlan
+from sardonyx._src.compile.program.operands.tensor import BufferRole
+from sardonyx._src.compile.program.steps.assumptions import Assumptions, BranchTaken, Observation
+from sardonyx._src.compile.program.steps.precision import PRECISIONS
+from sardonyx._src.compile.program.steps.program import (
     Action,
     BindSizes,
     CollectScanOutputs,
@@ -41,8 +34,6 @@ from sardonyx._src.compile.program.program import (
     FallbackOp,
     Program,
 )
-from sardonyx._src.compile.program.size_limits import MAX_INT64
-from sardonyx._src.compile.program.tensor import BufferRole
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import DecodeError
 from sardonyx._src.io.loading.load import load

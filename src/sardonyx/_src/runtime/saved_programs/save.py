@@ -7,8 +7,8 @@ from pathlib import Path
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.lower.operators.own_kernel import C_FUNCTION_KEY
 from sardonyx._src.compile.program import EXACT, Precision
-from sardonyx._src.compile.program.defects import typed_defects
-from sardonyx._src.compile.program.program import Program
+from sardonyx._src.compile.program.steps.program import Program
+from sardonyx._src.compile.program.verification.defects import typed_defects
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.grad.runnable import without_gradient_nodes
 from sardonyx._src.interp.program import check_kernels

@@ -8,9 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from sardonyx._src.compile.program.assumptions import Assumptions
-from sardonyx._src.compile.program.defects import DEFECTS
-from sardonyx._src.compile.program.executable import Executable
+from sardonyx._src.compile.program.encoding.executable import Executable
+from sardonyx._src.compile.program.steps.assumptions import Assumptions
+from sardonyx._src.compile.program.verification.defects import DEFECTS
 from sardonyx._src.errors import CompilationError, are_defects_fatal
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.runtime.programs.stats import RunCounters

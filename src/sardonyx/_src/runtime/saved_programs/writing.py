@@ -13,12 +13,12 @@ from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.executor import fast_entry
 from sardonyx._src.compile.linker.features import saved_program_machine
 from sardonyx._src.compile.program import Buffer, Kernel, Step, TensorView
-from sardonyx._src.compile.program.assumptions import Assumptions
-from sardonyx._src.compile.program.encoding import Encoding
-from sardonyx._src.compile.program.executable import Executable
-from sardonyx._src.compile.program.lazy_constants import LazyConstant, iter_bytes
-from sardonyx._src.compile.program.memory_plan import MemoryPlan
-from sardonyx._src.compile.program.program import Action, BindSizes, CollectScanOutputs, FallbackOp
+from sardonyx._src.compile.program.encoding.encoding import Encoding
+from sardonyx._src.compile.program.encoding.executable import Executable
+from sardonyx._src.compile.program.memory.memory_plan import MemoryPlan
+from sardonyx._src.compile.program.operands.lazy_constants import LazyConstant, iter_bytes
+from sardonyx._src.compile.program.steps.assumptions import Assumptions
+from sardonyx._src.compile.program.steps.program import Action, BindSizes, CollectScanOutputs, FallbackOp
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.io.file_stamps import FileStamp
 from sardonyx._src.io.serde.types import type_to

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from threading import Lock, local
 
-from sardonyx._src.compile.program.assumptions import (
+from sardonyx._src.compile.program.steps.assumptions import (
     Assumptions,
     elements_of,
 )

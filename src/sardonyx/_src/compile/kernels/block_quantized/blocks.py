@@ -24,7 +24,7 @@ from sardonyx._src.compile.kernels.gemm.packing import make_constant
 from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile, make_tile
 from sardonyx._src.compile.kernels.tuning.tuning import BlockQuantizedTuning, tuning_for
 from sardonyx._src.compile.program import TensorView
-from sardonyx._src.compile.program.lazy_constants import LazyConstant
+from sardonyx._src.compile.program.operands.lazy_constants import LazyConstant
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 

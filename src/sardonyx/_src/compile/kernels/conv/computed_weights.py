@@ -20,7 +20,7 @@ from sardonyx._src.compile.kernels.gemm.packing import make_constant
 from sardonyx._src.compile.kernels.gemm.panels import pack_tensor
 from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile, choose_tile
 from sardonyx._src.compile.program import Kernel, Step, TensorView, Window
-from sardonyx._src.compile.program.tensor import dense_temporary
+from sardonyx._src.compile.program.operands.tensor import dense_temporary
 from sardonyx._src.dtypes import DataType
 
 

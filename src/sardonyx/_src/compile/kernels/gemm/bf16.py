@@ -26,7 +26,7 @@ from sardonyx._src.compile.kernels.gemm.register_tile import (
     padded_row_words,
 )
 from sardonyx._src.compile.kernels.loops.vectors import first_lanes, load_vector, store_vector
-from sardonyx._src.compile.program.lazy_constants import LazyConstant
+from sardonyx._src.compile.program.operands.lazy_constants import LazyConstant
 from sardonyx._src.ir import Array
 
 BF16_PER_WORD = 2

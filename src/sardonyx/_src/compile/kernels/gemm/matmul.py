@@ -27,7 +27,7 @@ from sardonyx._src.compile.kernels.loops.batch_space import (
 from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace, coalesce, drop_unit_dims
 from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView, element_bytes
-from sardonyx._src.compile.program.step import RowGroups
+from sardonyx._src.compile.program.steps.step import RowGroups
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max, dim_min
 

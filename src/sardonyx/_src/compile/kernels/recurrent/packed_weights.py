@@ -19,8 +19,8 @@ from sardonyx._src.compile.kernels.loops.memory import load_at, load_vector_at, 
 from sardonyx._src.compile.kernels.reductions.reducers import new_slots
 from sardonyx._src.compile.kernels.tuning.tuning import RecurrenceTuning
 from sardonyx._src.compile.program import Step, TensorView, row_major_strides
-from sardonyx._src.compile.program.lazy_constants import aligned_empty
-from sardonyx._src.compile.program.views import slice_axis
+from sardonyx._src.compile.program.operands.lazy_constants import aligned_empty
+from sardonyx._src.compile.program.operands.views import slice_axis
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import ceil_div
 

@@ -27,8 +27,8 @@ from sardonyx._src.compile.kernels.recurrent.recurrence import (
 from sardonyx._src.compile.kernels.recurrent.variant import RecurrenceVariant
 from sardonyx._src.compile.kernels.tuning.tuning import RecurrenceTuning
 from sardonyx._src.compile.program import Kernel, Step, TensorView, element_bytes
-from sardonyx._src.compile.program.tensor import dense_temporary
-from sardonyx._src.compile.program.views import slice_axis
+from sardonyx._src.compile.program.operands.tensor import dense_temporary
+from sardonyx._src.compile.program.operands.views import slice_axis
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import ceil_div
 

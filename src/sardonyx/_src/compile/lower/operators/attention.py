@@ -28,7 +28,7 @@ from sardonyx._src.compile.partition.attention_operands import (
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.prepare.graph_info import MAX_ELEMENTS
 from sardonyx._src.compile.program import Step, TensorView
-from sardonyx._src.compile.program.views import slice_axis
+from sardonyx._src.compile.program.operands.views import slice_axis
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, dim_min
 

@@ -48,8 +48,8 @@ from sardonyx._src.compile.partition.rounded_products import rounds_convolution
 from sardonyx._src.compile.partition.window_geometry import as_image
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import ANY, CHANNELS_LAST, DENSE, Step, TensorView, Window
-from sardonyx._src.compile.program.layout import ChannelsLast, Layout, UnitStride
-from sardonyx._src.compile.program.tensor import channels_last_permutation
+from sardonyx._src.compile.program.operands.layout import ChannelsLast, Layout, UnitStride
+from sardonyx._src.compile.program.operands.tensor import channels_last_permutation
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Known
 

@@ -28,7 +28,7 @@ from sardonyx._src.compile.partition.float_convolutions import is_native_float
 from sardonyx._src.compile.partition.window_geometry import as_image
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import CHANNELS_LAST, Step, TensorView
-from sardonyx._src.compile.program.window import Window, window_of_attributes
+from sardonyx._src.compile.program.operands.window import Window, window_of_attributes
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir import Array, Value
 from sardonyx._src.ops.nn.conv_transpose import Spreading

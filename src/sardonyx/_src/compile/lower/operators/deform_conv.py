@@ -18,7 +18,7 @@ from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
 from sardonyx._src.compile.partition.window_geometry import image_window
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import CHANNELS_LAST, Step, TensorView, Window
-from sardonyx._src.compile.program.layout import ChannelsLast
+from sardonyx._src.compile.program.operands.layout import ChannelsLast
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known
 

@@ -17,7 +17,7 @@ from sardonyx._src.compile.partition.gemm_bias import constant_row
 from sardonyx._src.compile.partition.product_batches import has_dynamic_batch, is_broadcastable
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import ANY, DENSE, Step, TensorView
-from sardonyx._src.compile.program.tensor import transpose_matrix
+from sardonyx._src.compile.program.operands.tensor import transpose_matrix
 from sardonyx._src.ir import Array, Value
 from sardonyx._src.ir.dims import dim_product
 

@@ -15,7 +15,7 @@ from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
 from sardonyx._src.compile.partition.int8_layouts import padded_layout
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import DENSE, Step, TensorView
-from sardonyx._src.compile.program.layout import ChannelsLast, Follow
+from sardonyx._src.compile.program.operands.layout import ChannelsLast, Follow
 from sardonyx._src.dtypes import DataType
 
 QUANTIZATION_STEPS = 255.0  # the number of steps from the lowest to the highest uint8

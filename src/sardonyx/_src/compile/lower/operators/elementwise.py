@@ -20,8 +20,8 @@ from sardonyx._src.compile.partition.fusion import fuse_from, group_single_node
 from sardonyx._src.compile.partition.fusion_group import FusionGroup
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import ANY, Step, TensorView
-from sardonyx._src.compile.program.layout import FOLLOW, ROWS
-from sardonyx._src.compile.program.tensor import channels_last_permutation
+from sardonyx._src.compile.program.operands.layout import FOLLOW, ROWS
+from sardonyx._src.compile.program.operands.tensor import channels_last_permutation
 from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import Known, dim_min
 from sardonyx._src.schema import versions

@@ -44,7 +44,7 @@ from sardonyx._src.compile.partition.product_batches import has_dynamic_batch, i
 from sardonyx._src.compile.partition.rounded_products import ROUNDED_ROWS, round_weights, rounds_product
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import ANY, DENSE, Step, TensorView
-from sardonyx._src.compile.program.tensor import transpose_matrix
+from sardonyx._src.compile.program.operands.tensor import transpose_matrix
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array, Value
 from sardonyx._src.ir.dims import dim_product

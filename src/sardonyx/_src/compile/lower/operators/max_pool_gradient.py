@@ -10,7 +10,7 @@ from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition.patterns.max_pool_gradient import MaxPoolGradient
 from sardonyx._src.compile.partition.window_geometry import as_image
 from sardonyx._src.compile.program import Step
-from sardonyx._src.compile.program.tensor import channels_last_permutation
+from sardonyx._src.compile.program.operands.tensor import channels_last_permutation
 
 
 @lowers("MaxPoolGradient")

@@ -24,8 +24,8 @@ from sardonyx._src.compile.partition import FusedEpilogue, Read, Region, Scope, 
 from sardonyx._src.compile.partition.epilogues import fuse_epilogue, fuse_without_operands
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import ANY, CHANNELS_LAST, DENSE, Step
-from sardonyx._src.compile.program.layout import FOLLOW
-from sardonyx._src.compile.program.tensor import channels_first_permutation
+from sardonyx._src.compile.program.operands.layout import FOLLOW
+from sardonyx._src.compile.program.operands.tensor import channels_first_permutation
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Value
 

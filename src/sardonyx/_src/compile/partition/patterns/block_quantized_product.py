@@ -7,7 +7,7 @@ from sardonyx._src.compile.partition import BoundNode, Read, Region, Scope, fuse
 from sardonyx._src.compile.partition.block_quantized_operand import match_block_quantized
 from sardonyx._src.compile.partition.dequantized_operands import match_dequantized_operands
 from sardonyx._src.compile.partition.epilogues import fuse_epilogue
-from sardonyx._src.compile.program.layout import ROWS
+from sardonyx._src.compile.program.operands.layout import ROWS
 from sardonyx._src.dtypes import DataType
 
 

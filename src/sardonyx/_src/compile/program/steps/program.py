@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from sardonyx._src.compile.program import EXACT, Buffer, Guard, Kernel, Precision, Step, TensorView
-from sardonyx._src.compile.program.assumptions import BranchTaken, Observation
+from sardonyx._src.compile.program.steps.assumptions import BranchTaken, Observation
 from sardonyx._src.ir import Model, Node, Value
 from sardonyx._src.ir.dims import Expr, Known
 

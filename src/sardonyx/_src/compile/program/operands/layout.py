@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from sardonyx._src.compile.program.tensor import (
+from sardonyx._src.compile.program.operands.tensor import (
     TensorView,
     channels_first_permutation,
     channels_last_permutation,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sardonyx._src.compile.program import Buffer, Step
-from sardonyx._src.compile.program.program import Action, Program
+from sardonyx._src.compile.program.steps.program import Action, Program
 
 MAX_SMALL_BYTES = 4096  # accessed by an update that may move to the beginning, since it reads inputs only
 

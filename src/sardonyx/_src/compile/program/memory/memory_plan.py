@@ -15,10 +15,10 @@ from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 
 from sardonyx._src.compile.program import Buffer, Step, TensorView, element_bytes
-from sardonyx._src.compile.program.lazy_constants import CACHE_LINE_BYTES
-from sardonyx._src.compile.program.live_range import LiveRange
-from sardonyx._src.compile.program.output_loans import Loan, lend_outputs
-from sardonyx._src.compile.program.program import (
+from sardonyx._src.compile.program.memory.live_range import LiveRange
+from sardonyx._src.compile.program.memory.output_loans import Loan, lend_outputs
+from sardonyx._src.compile.program.operands.lazy_constants import CACHE_LINE_BYTES
+from sardonyx._src.compile.program.steps.program import (
     Action,
     BindSizes,
     CollectScanOutputs,

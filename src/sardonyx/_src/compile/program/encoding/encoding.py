@@ -24,10 +24,10 @@ from sardonyx._src.compile.executor.pool_layout import (
     WEIGHT,
 )
 from sardonyx._src.compile.program import Buffer, Kernel, KernelArgument, Step, TensorView, element_bytes
-from sardonyx._src.compile.program.memory_plan import MemoryPlan
-from sardonyx._src.compile.program.program import Program, depends_on
-from sardonyx._src.compile.program.size_limits import fits_int64
-from sardonyx._src.compile.program.step import ArgumentSlot, RecordSlot, TensorAddress
+from sardonyx._src.compile.program.encoding.size_limits import fits_int64
+from sardonyx._src.compile.program.memory.memory_plan import MemoryPlan
+from sardonyx._src.compile.program.steps.program import Program, depends_on
+from sardonyx._src.compile.program.steps.step import ArgumentSlot, RecordSlot, TensorAddress
 from sardonyx._src.ir.dims import Expr, Known, has_opaque_part, symbol
 
 NO_BASE, ARENA_BASE, SLOTS_BASE, STATUS_BASE = 0, 1, 2, 3  # bases that every program has

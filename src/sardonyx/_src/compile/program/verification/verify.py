@@ -10,13 +10,13 @@ from functools import partial
 from typing import TypeAlias
 
 from sardonyx._src.compile.program import Buffer, Step, TensorView
-from sardonyx._src.compile.program.guards import can_hold
-from sardonyx._src.compile.program.program import Action, Program, describe_action
-from sardonyx._src.compile.program.size_facts import SizeFacts
-from sardonyx._src.compile.program.step import ArgumentSlot, RecordSlot, TensorAddress
-from sardonyx._src.compile.program.verify_bindings import verify_bindings
-from sardonyx._src.compile.program.verify_in_place import verify_in_place
-from sardonyx._src.compile.program.verify_local_sizes import verify_local_sizes
+from sardonyx._src.compile.program.steps.guards import can_hold
+from sardonyx._src.compile.program.steps.program import Action, Program, describe_action
+from sardonyx._src.compile.program.steps.step import ArgumentSlot, RecordSlot, TensorAddress
+from sardonyx._src.compile.program.verification.size_facts import SizeFacts
+from sardonyx._src.compile.program.verification.verify_bindings import verify_bindings
+from sardonyx._src.compile.program.verification.verify_in_place import verify_in_place
+from sardonyx._src.compile.program.verification.verify_local_sizes import verify_local_sizes
 from sardonyx._src.ir.dims import Expr, known_ge, symbol
 
 ARGUMENT_TYPES = (TensorView, int, Expr, ArgumentSlot, RecordSlot, TensorAddress)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from sardonyx._src.compile.program import Step, TensorView
-from sardonyx._src.compile.program.program import (
+from sardonyx._src.compile.program.steps.program import (
     Action,
     BindSizes,
     CollectScanOutputs,
@@ -17,7 +17,7 @@ from sardonyx._src.compile.program.program import (
     FallbackOp,
     Program,
 )
-from sardonyx._src.compile.program.step import LocalSizes
+from sardonyx._src.compile.program.steps.step import LocalSizes
 from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import Expr
 

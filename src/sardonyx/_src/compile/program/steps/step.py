@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from sardonyx._src.compile.codegen import Parameters, Target
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program.operands.tensor import TensorView
 from sardonyx._src.ir.dims import Expr, Known
 
 KernelSource: TypeAlias = Callable[[str, Target], str]

@@ -21,11 +21,11 @@ from typing import TypeAlias
 from sardonyx._src.compile.executor.pool_layout import ROW_GROUPS, UNITS, WEIGHT
 from sardonyx._src.compile.executor.status import STATUS_SLOTS
 from sardonyx._src.compile.program import Buffer, Kernel, KernelArgument, Step, TensorView, element_bytes
-from sardonyx._src.compile.program.binding_kernel import SizeBinding, SlotStore, binding_kernel
-from sardonyx._src.compile.program.encoding import weight_of
-from sardonyx._src.compile.program.program import Action, Program, depends_on, local_symbols
-from sardonyx._src.compile.program.step import ArgumentSlot, LocalSizes, RecordSlot, TensorAddress
-from sardonyx._src.compile.program.upper_bounds import upper_bound
+from sardonyx._src.compile.program.encoding.binding_kernel import SizeBinding, SlotStore, binding_kernel
+from sardonyx._src.compile.program.encoding.encoding import weight_of
+from sardonyx._src.compile.program.encoding.upper_bounds import upper_bound
+from sardonyx._src.compile.program.steps.program import Action, Program, depends_on, local_symbols
+from sardonyx._src.compile.program.steps.step import ArgumentSlot, LocalSizes, RecordSlot, TensorAddress
 from sardonyx._src.ir.dims import Expr, Known
 from sardonyx._src.ir.dims.atoms import Symbol, leaves
 from sardonyx._src.ir.dims.expr import atom_expr

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import product
 
 from sardonyx._src.compile.program import Step, TensorView, element_bytes
-from sardonyx._src.compile.program.size_facts import SizeFacts
+from sardonyx._src.compile.program.verification.size_facts import SizeFacts
 from sardonyx._src.ir.dims import Expr, Known, dim_min, exact_div, known_equal, known_ge
 from sardonyx._src.ir.dims.atoms import DimCall
 

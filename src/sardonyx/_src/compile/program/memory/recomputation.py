@@ -18,16 +18,16 @@ from itertools import pairwise
 from typing import Literal
 
 from sardonyx._src.compile.program import Buffer, KernelArgument, Step, TensorView
-from sardonyx._src.compile.program.memory_plan import GUESSED_LENGTH, estimate_bytes, find_live_ranges
-from sardonyx._src.compile.program.program import Action, FallbackOp, Program
-from sardonyx._src.compile.program.step import Jump
-from sardonyx._src.compile.program.step_graph import (
+from sardonyx._src.compile.program.memory.memory_plan import GUESSED_LENGTH, estimate_bytes, find_live_ranges
+from sardonyx._src.compile.program.memory.step_graph import (
     Block,
     Uses,
     divide_into_blocks,
     find_uses,
     repeatable_buffers,
 )
+from sardonyx._src.compile.program.steps.program import Action, FallbackOp, Program
+from sardonyx._src.compile.program.steps.step import Jump
 
 METADATA_KEY = "sardonyx.train.checkpointing"  # metadata of a model: "auto", or the greatest number of bytes
 MAX_SEGMENTS = 32

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sardonyx._src.compile.program import Buffer, Step
-from sardonyx._src.compile.program.program import Action, Program
+from sardonyx._src.compile.program.steps.program import Action, Program
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from operator import or_
 from sardonyx._src.compile.codegen import I64, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.executor.status import FAULT
 from sardonyx._src.compile.program import Kernel
-from sardonyx._src.compile.program.dim_builder import DimBuilder
+from sardonyx._src.compile.program.encoding.dim_builder import DimBuilder
 from sardonyx._src.ir.dims import Known
 
 

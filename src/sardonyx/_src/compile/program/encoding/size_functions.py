@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from sardonyx._src.compile.codegen import I64, LLVMValue
-from sardonyx._src.compile.program.dim_builder import DimBuilder
-from sardonyx._src.compile.program.encoding import Encoding
-from sardonyx._src.compile.program.lazy_constants import CACHE_LINE_BYTES
-from sardonyx._src.compile.program.program import Program, stage_of
-from sardonyx._src.compile.program.size_limits import MAX_INT64, fits_int64
+from sardonyx._src.compile.program.encoding.dim_builder import DimBuilder
+from sardonyx._src.compile.program.encoding.encoding import Encoding
+from sardonyx._src.compile.program.encoding.size_limits import MAX_INT64, fits_int64
+from sardonyx._src.compile.program.operands.lazy_constants import CACHE_LINE_BYTES
+from sardonyx._src.compile.program.steps.program import Program, stage_of
 from sardonyx._src.ir.dims import Expr, Known, evaluate
 
 ALL_STAGES = MAX_INT64  # every length is known

@@ -8,8 +8,8 @@ from functools import reduce
 
 from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.blocks import BlockBuilder
-from sardonyx._src.compile.program.program import stage_of
-from sardonyx._src.compile.program.size_limits import MIN_INT64, fits_int64
+from sardonyx._src.compile.program.encoding.size_limits import MIN_INT64, fits_int64
+from sardonyx._src.compile.program.steps.program import stage_of
 from sardonyx._src.ir.dims import Expr, Known
 from sardonyx._src.ir.dims.atoms import Atom, DimCall, Symbol
 

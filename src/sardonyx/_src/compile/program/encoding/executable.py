@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sardonyx._src.compile.program.encoding import Encoding
-from sardonyx._src.compile.program.memory_plan import MemoryPlan
-from sardonyx._src.compile.program.program import Program
+from sardonyx._src.compile.program.encoding.encoding import Encoding
+from sardonyx._src.compile.program.memory.memory_plan import MemoryPlan
+from sardonyx._src.compile.program.steps.program import Program
 from sardonyx._src.errors import CompilationError
 
 

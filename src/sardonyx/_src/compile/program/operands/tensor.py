@@ -9,7 +9,7 @@ from itertools import accumulate
 from operator import mul
 from typing import Literal
 
-from sardonyx._src.compile.program.lazy_constants import LazyConstant
+from sardonyx._src.compile.program.operands.lazy_constants import LazyConstant
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Known, dim_product

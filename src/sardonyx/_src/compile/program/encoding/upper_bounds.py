@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import reduce
 from operator import mul
 
-from sardonyx._src.compile.program.program import depends_on
+from sardonyx._src.compile.program.steps.program import depends_on
 from sardonyx._src.ir.dims import Expr, Known, dim_max, dim_min, known_ge
 from sardonyx._src.ir.dims.atoms import Atom, DimCall, Symbol
 from sardonyx._src.ir.dims.expr import atom_expr

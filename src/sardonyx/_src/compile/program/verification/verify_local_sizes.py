@@ -11,10 +11,10 @@ from typing import TypeAlias
 
 from sardonyx._src.compile.executor.pool_layout import UNITS
 from sardonyx._src.compile.program import Step, TensorView
-from sardonyx._src.compile.program.binding_kernel import SizeBinding
-from sardonyx._src.compile.program.local_sizes import sizes_used, slots_of
-from sardonyx._src.compile.program.program import Action, Program, depends_on, describe_action
-from sardonyx._src.compile.program.step import ArgumentSlot, RecordSlot
+from sardonyx._src.compile.program.encoding.binding_kernel import SizeBinding
+from sardonyx._src.compile.program.encoding.local_sizes import sizes_used, slots_of
+from sardonyx._src.compile.program.steps.program import Action, Program, depends_on, describe_action
+from sardonyx._src.compile.program.steps.step import ArgumentSlot, RecordSlot
 from sardonyx._src.ir.dims import Expr
 
 StepSlot: TypeAlias = (

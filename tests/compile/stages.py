@@ -17,7 +17,7 @@ from sardonyx._src.compile.layouts.laid_out import LaidOutGraph
 from sardonyx._src.compile.layouts.verify import verify_layouts
 from sardonyx._src.compile.lower.lowering import lower
 from sardonyx._src.compile.partition import Region, RegionGraph
-from sardonyx._src.compile.partition.verify import verify_regions
+from sardonyx._src.compile.partition.partitioner.verify import verify_regions
 from sardonyx._src.compile.pipeline import partition_model
 from sardonyx._src.compile.program.encoding.local_sizes import compile_bindings
 from sardonyx._src.compile.program.memory.memory_plan import MemoryPlan, plan_memory

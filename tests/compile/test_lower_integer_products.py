@@ -7,7 +7,7 @@ import pytest
 
 from compile.reference_comparison import normal
 from models import parse_model
-from sardonyx._src.compile.partition import dequantized_operands
+from sardonyx._src.compile.partition.quantized import dequantized_operands
 from sardonyx._src.compile.program import Step
 from sardonyx._src.compile.program.steps.program import FallbackOp
 from sardonyx._src.interp.interpreter import Interpreter

@@ -15,7 +15,7 @@ from compile.reference_comparison import normal
 from models import parse_model
 from sardonyx._src.compile.kernels.gemm.bf16 import favors_bf16_products
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.compile.partition.registry import is_supported
+from sardonyx._src.compile.partition.regions.registry import is_supported
 from sardonyx._src.compile.prepare.prepare import prepare_model
 from sardonyx._src.compile.program import Step
 from sardonyx._src.compile.program.steps.program import FallbackOp

@@ -16,7 +16,7 @@ from sardonyx._src.compile.layouts.laid_out import LayoutCopy, LayoutItem
 from sardonyx._src.compile.layouts.verify import verify_layouts
 from sardonyx._src.compile.lower import LaidOutRegion
 from sardonyx._src.compile.partition import Alias, Region, RegionGraph, Write
-from sardonyx._src.compile.partition.verify import verify_regions
+from sardonyx._src.compile.partition.partitioner.verify import verify_regions
 from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.compile.program import Guard, Step, TensorView
 from sardonyx._src.compile.program.memory.live_range import LiveRange

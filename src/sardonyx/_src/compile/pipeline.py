@@ -24,9 +24,9 @@ from sardonyx._src.compile.layouts.verify import verify_layouts
 from sardonyx._src.compile.llvm.loaded_kernels import compile_kernel_async
 from sardonyx._src.compile.lower.lowering import lower
 from sardonyx._src.compile.partition import RegionGraph, Scope
-from sardonyx._src.compile.partition.partition import partition
-from sardonyx._src.compile.partition.registry import is_supported
-from sardonyx._src.compile.partition.verify import verify_regions
+from sardonyx._src.compile.partition.partitioner.partition import partition
+from sardonyx._src.compile.partition.partitioner.verify import verify_regions
+from sardonyx._src.compile.partition.regions.registry import is_supported
 from sardonyx._src.compile.prepare.prepare import PreparedModel, prepare_model
 from sardonyx._src.compile.program import EXACT, Precision
 from sardonyx._src.compile.program.encoding.encoding import encode_program

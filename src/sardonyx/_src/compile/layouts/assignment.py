@@ -22,7 +22,7 @@ from sardonyx._src.compile.layouts.laid_out import (
 )
 from sardonyx._src.compile.layouts.registry import lay_out_bodies
 from sardonyx._src.compile.partition import Alias, FusedEpilogue, Read, Region, RegionGraph
-from sardonyx._src.compile.partition.region import Fallback
+from sardonyx._src.compile.partition.regions.region import Fallback
 from sardonyx._src.compile.program import CHANNELS_LAST, DENSE, Buffer, Guard, TensorView, row_major_strides
 from sardonyx._src.compile.program.operands.layout import (
     ChannelsLast,

@@ -20,8 +20,8 @@ from sardonyx._src.compile.layouts.laid_out import (
 from sardonyx._src.compile.layouts.verify_elements import Boxes, TensorBoxes, WrittenElements
 from sardonyx._src.compile.layouts.verify_sizes import verify_sizes
 from sardonyx._src.compile.partition import Read, Write
-from sardonyx._src.compile.partition.region import describe
-from sardonyx._src.compile.partition.verify_roles import RoleVerifier
+from sardonyx._src.compile.partition.partitioner.verify_roles import RoleVerifier
+from sardonyx._src.compile.partition.regions.region import describe
 from sardonyx._src.compile.program import Buffer, TensorView
 from sardonyx._src.compile.program.operands.layout import (
     ChannelsLast,

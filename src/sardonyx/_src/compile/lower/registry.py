@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from sardonyx._src.compile.partition.registry import OPERATOR_INDEX
+from sardonyx._src.compile.partition.regions.registry import OPERATOR_INDEX
 
 if TYPE_CHECKING:
     from sardonyx._src.compile.layouts.laid_out import LaidOutRegion

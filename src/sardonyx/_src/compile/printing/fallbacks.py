@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sardonyx._src.compile.partition.registry import is_supported
+from sardonyx._src.compile.partition.regions.registry import is_supported
 from sardonyx._src.compile.program.steps.assumptions import observation_of
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.ir import Model, Node, TensorType, Value

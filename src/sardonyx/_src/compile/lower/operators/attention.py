@@ -16,7 +16,7 @@ from sardonyx._src.compile.kernels.attention.attention import MASK_TYPES, attent
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Alias, Read, Region, Scope, Shape, Write, matches
-from sardonyx._src.compile.partition.attention_operands import (
+from sardonyx._src.compile.partition.operands.attention_operands import (
     Heads,
     as_heads,
     broadcast_mask,

@@ -9,7 +9,7 @@ from sardonyx._src.compile.kernels.elementwise.operators import NUMBERS
 from sardonyx._src.compile.kernels.pooling.fold_columns import fold_columns_step
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
-from sardonyx._src.compile.partition.window_geometry import image_window
+from sardonyx._src.compile.partition.operands.window_geometry import image_window
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import Step, Window
 

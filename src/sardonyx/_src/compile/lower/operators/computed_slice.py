@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from sardonyx._src.compile.kernels.data_movement.slice_bounds import slice_bounds_step
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Alias, Read, Region, Scope
-from sardonyx._src.compile.partition.requirements import require, require_value
+from sardonyx._src.compile.partition.regions.requirements import require, require_value
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import DENSE, Step, TensorView
 from sardonyx._src.compile.program.encoding.local_sizes import binding_step

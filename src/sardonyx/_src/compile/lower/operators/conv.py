@@ -36,16 +36,16 @@ from sardonyx._src.compile.kernels.winograd.tiles import TileTransforms
 from sardonyx._src.compile.kernels.winograd.weight_transform import WinogradWeights, pack_winograd_weights
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Read, Region, Scope, fused_region, matches
-from sardonyx._src.compile.partition.epilogues import fuse_epilogue, fuse_without_operands
-from sardonyx._src.compile.partition.float_convolutions import (
+from sardonyx._src.compile.partition.fusion.epilogues import fuse_epilogue, fuse_without_operands
+from sardonyx._src.compile.partition.operands.float_convolutions import (
     ComputedConvolution,
     FloatConvolution,
     match_computed_convolution,
     match_float_convolution,
 )
+from sardonyx._src.compile.partition.operands.rounded_products import rounds_convolution
+from sardonyx._src.compile.partition.operands.window_geometry import as_image
 from sardonyx._src.compile.partition.patterns.pointwise_depthwise import PointwiseDepthwiseConv
-from sardonyx._src.compile.partition.rounded_products import rounds_convolution
-from sardonyx._src.compile.partition.window_geometry import as_image
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import ANY, CHANNELS_LAST, DENSE, Step, TensorView, Window
 from sardonyx._src.compile.program.operands.layout import ChannelsLast, Layout, UnitStride

@@ -20,13 +20,13 @@ from sardonyx._src.compile.kernels.depthwise.integer_depthwise import (
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.lower.operators.matmul_integer import epilogue_operands, integer_epilogue
 from sardonyx._src.compile.partition import Region, Scope, matches
-from sardonyx._src.compile.partition.integer_convolutions import (
+from sardonyx._src.compile.partition.operands.window_geometry import as_image
+from sardonyx._src.compile.partition.quantized.integer_convolutions import (
     IntegerConvolution,
     convolution_region,
     match_integer_convolution,
 )
-from sardonyx._src.compile.partition.integer_epilogues import fuse_integer_epilogue
-from sardonyx._src.compile.partition.window_geometry import as_image
+from sardonyx._src.compile.partition.quantized.integer_epilogues import fuse_integer_epilogue
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import Step, TensorView
 from sardonyx._src.ir.dims import dim_product

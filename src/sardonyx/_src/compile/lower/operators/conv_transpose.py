@@ -23,9 +23,9 @@ from sardonyx._src.compile.kernels.conv.transposed import (
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.lower.operators.pooling import is_image
 from sardonyx._src.compile.partition import Read, Region, Scope, fused_region, matches
-from sardonyx._src.compile.partition.epilogues import fuse_epilogue
-from sardonyx._src.compile.partition.float_convolutions import is_native_float
-from sardonyx._src.compile.partition.window_geometry import as_image
+from sardonyx._src.compile.partition.fusion.epilogues import fuse_epilogue
+from sardonyx._src.compile.partition.operands.float_convolutions import is_native_float
+from sardonyx._src.compile.partition.operands.window_geometry import as_image
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import CHANNELS_LAST, Step, TensorView
 from sardonyx._src.compile.program.operands.window import Window, window_of_attributes

@@ -15,7 +15,7 @@ from sardonyx._src.compile.kernels.gemm.panels import pack_tensor
 from sardonyx._src.compile.kernels.sampling.deform_columns import deform_columns_step
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
-from sardonyx._src.compile.partition.window_geometry import image_window
+from sardonyx._src.compile.partition.operands.window_geometry import image_window
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import CHANNELS_LAST, Step, TensorView, Window
 from sardonyx._src.compile.program.operands.layout import ChannelsLast

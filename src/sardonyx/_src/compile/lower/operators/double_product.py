@@ -13,8 +13,8 @@ from sardonyx._src.compile.kernels.gemm.double_matmul import DoubleProduct, doub
 from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Read, Region, Scope, Write
-from sardonyx._src.compile.partition.gemm_bias import constant_row
-from sardonyx._src.compile.partition.product_batches import has_dynamic_batch, is_broadcastable
+from sardonyx._src.compile.partition.operands.gemm_bias import constant_row
+from sardonyx._src.compile.partition.operands.product_batches import has_dynamic_batch, is_broadcastable
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import ANY, DENSE, Step, TensorView
 from sardonyx._src.compile.program.operands.tensor import transpose_matrix

@@ -6,8 +6,8 @@ from sardonyx._src.compile.kernels.channels_last.lrn import LrnParameters, lrn_s
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.lower.operators.pooling import is_image
 from sardonyx._src.compile.partition import Read, Region, Scope, fused_region, matches
-from sardonyx._src.compile.partition.epilogues import fuse_epilogue
-from sardonyx._src.compile.partition.window_geometry import as_image
+from sardonyx._src.compile.partition.fusion.epilogues import fuse_epilogue
+from sardonyx._src.compile.partition.operands.window_geometry import as_image
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import CHANNELS_LAST, Step
 

@@ -8,7 +8,7 @@ from sardonyx._src.compile.kernels.pooling.plane_pooling import plane_pooling_st
 from sardonyx._src.compile.kernels.pooling.pooling import PoolingAlgorithm
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Read, Region, Scope, Write
-from sardonyx._src.compile.partition.window_geometry import node_window
+from sardonyx._src.compile.partition.operands.window_geometry import node_window
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import Step, Window
 from sardonyx._src.dtypes import DataType

@@ -16,9 +16,9 @@ from sardonyx._src.compile.kernels.pooling.pooling import PoolingAlgorithm, pool
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.lower.operators.plane_pooling import BYTES, PlanePool, match_plane_pool
 from sardonyx._src.compile.partition import FusedEpilogue, Read, Region, Scope, fused_region, matches
-from sardonyx._src.compile.partition.epilogues import fuse_epilogue
-from sardonyx._src.compile.partition.int8_layouts import padded_layout
-from sardonyx._src.compile.partition.window_geometry import as_image, image_window
+from sardonyx._src.compile.partition.fusion.epilogues import fuse_epilogue
+from sardonyx._src.compile.partition.operands.window_geometry import as_image, image_window
+from sardonyx._src.compile.partition.quantized.int8_layouts import padded_layout
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import CHANNELS_LAST, Step, Window
 from sardonyx._src.dtypes import DataType

@@ -21,7 +21,7 @@ from sardonyx._src.compile.kernels.reductions.reducers import (
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.lower.operators.pooling import is_image
 from sardonyx._src.compile.partition import FusedEpilogue, Read, Region, Scope, Shape, fused_region, matches
-from sardonyx._src.compile.partition.epilogues import fuse_epilogue, fuse_without_operands
+from sardonyx._src.compile.partition.fusion.epilogues import fuse_epilogue, fuse_without_operands
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import ANY, CHANNELS_LAST, DENSE, Step
 from sardonyx._src.compile.program.operands.layout import FOLLOW

@@ -32,8 +32,8 @@ from sardonyx._src.compile.kernels.resize.upsample import upsample_step
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.lower.operators.pooling import is_image
 from sardonyx._src.compile.partition import Read, Region, Scope, Write, fused_region, matches
-from sardonyx._src.compile.partition.epilogues import fuse_epilogue
-from sardonyx._src.compile.partition.resize_target import (
+from sardonyx._src.compile.partition.fusion.epilogues import fuse_epilogue
+from sardonyx._src.compile.partition.operands.resize_target import (
     ResizeTarget,
     UnsupportedResize,
     image_axes,
@@ -41,7 +41,7 @@ from sardonyx._src.compile.partition.resize_target import (
     resampled_axes,
     resize_target,
 )
-from sardonyx._src.compile.partition.window_geometry import as_image
+from sardonyx._src.compile.partition.operands.window_geometry import as_image
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import CHANNELS_LAST, Step
 from sardonyx._src.dtypes import DataType

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from sardonyx._src.compile.kernels.attention.rotary_embedding import rotary_embedding_step
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Read, Region, Scope, Shape, Write, matches
-from sardonyx._src.compile.partition.attention_operands import Heads, as_heads, match_heads
+from sardonyx._src.compile.partition.operands.attention_operands import Heads, as_heads, match_heads
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import DENSE, Step
 from sardonyx._src.compile.program.operands.layout import UnitStride

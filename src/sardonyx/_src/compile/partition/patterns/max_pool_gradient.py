@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sardonyx._src.compile.partition import BoundNode, Read, Region, Scope, Shape, Write, fuses
-from sardonyx._src.compile.partition.window_geometry import image_window
+from sardonyx._src.compile.partition.operands.window_geometry import image_window
 from sardonyx._src.compile.program import CHANNELS_LAST, DENSE, Window
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Node, Value

@@ -15,8 +15,11 @@ from sardonyx._src.compile.kernels.depthwise.pointwise_depthwise import ring_siz
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.tuning.tuning import ConvTuning, PointwiseDepthwiseTuning
 from sardonyx._src.compile.partition import BoundNode, FusedEpilogue, Read, Region, Scope, Write, fuses
-from sardonyx._src.compile.partition.epilogues import fuse_epilogue, fuse_without_operands
-from sardonyx._src.compile.partition.float_convolutions import FloatConvolution, match_float_convolution
+from sardonyx._src.compile.partition.fusion.epilogues import fuse_epilogue, fuse_without_operands
+from sardonyx._src.compile.partition.operands.float_convolutions import (
+    FloatConvolution,
+    match_float_convolution,
+)
 from sardonyx._src.compile.program import CHANNELS_LAST, Window
 from sardonyx._src.ir import Array
 

@@ -12,16 +12,16 @@ import numpy as np
 
 from sardonyx._src.compile.kernels.gemm.packed_int8 import INT8_PER_WORD
 from sardonyx._src.compile.partition import BoundNode, FusedEpilogue, Read, Region, Scope, fused_region
-from sardonyx._src.compile.partition.int8_layouts import INT8X4_PIXELS, padded_layout
-from sardonyx._src.compile.partition.integer_epilogues import KernelExpression
-from sardonyx._src.compile.partition.integer_products import (
+from sardonyx._src.compile.partition.operands.window_geometry import image_window
+from sardonyx._src.compile.partition.quantized.int8_layouts import INT8X4_PIXELS, padded_layout
+from sardonyx._src.compile.partition.quantized.integer_epilogues import KernelExpression
+from sardonyx._src.compile.partition.quantized.integer_products import (
     INT8_TYPES,
     compensate_zero_point,
     is_in_int8_range,
     is_optional_scalar,
     wrap_to_int32,
 )
-from sardonyx._src.compile.partition.window_geometry import image_window
 from sardonyx._src.compile.program import CHANNELS_LAST, Window
 from sardonyx._src.compile.program.operands.layout import Layout
 from sardonyx._src.dtypes import DataType

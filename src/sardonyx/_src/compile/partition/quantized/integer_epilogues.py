@@ -8,9 +8,9 @@ from sardonyx._src.compile.codegen.expressions import Local, Scalar
 from sardonyx._src.compile.kernels.epilogue import OperandLayout
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import Approximation, IntegerEpilogue
 from sardonyx._src.compile.partition import FusedEpilogue, Scope, Shape
-from sardonyx._src.compile.partition.fusion_group import FusionGroup
-from sardonyx._src.compile.partition.group_builder import Accepts, GroupBuilder
-from sardonyx._src.compile.partition.operand_roles import (
+from sardonyx._src.compile.partition.fusion.fusion_group import FusionGroup
+from sardonyx._src.compile.partition.fusion.group_builder import Accepts, GroupBuilder
+from sardonyx._src.compile.partition.fusion.operand_roles import (
     KernelResult,
     accepted_role,
     operand_layout,

@@ -8,9 +8,9 @@ from sardonyx._src.compile.codegen.expressions import Scalar
 from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
 from sardonyx._src.compile.partition import FusedEpilogue, Scope, Shape
-from sardonyx._src.compile.partition.fusion import fuse_consumers
-from sardonyx._src.compile.partition.fusion_group import FusionGroup
-from sardonyx._src.compile.partition.operand_roles import (
+from sardonyx._src.compile.partition.fusion.fusion import fuse_consumers
+from sardonyx._src.compile.partition.fusion.fusion_group import FusionGroup
+from sardonyx._src.compile.partition.fusion.operand_roles import (
     KernelResult,
     Role,
     accepted_role,

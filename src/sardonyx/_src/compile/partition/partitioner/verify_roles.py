@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import is_row_operand
 from sardonyx._src.compile.partition import FusedEpilogue, Read, Region, Scope, Shape
-from sardonyx._src.compile.partition.computed_integer_products import ComputedIntegerProduct
-from sardonyx._src.compile.partition.elementwise_operands import align_dims
-from sardonyx._src.compile.partition.integer_convolutions import IntegerConvolution
-from sardonyx._src.compile.partition.integer_products import IntegerProduct
-from sardonyx._src.compile.partition.region import describe
+from sardonyx._src.compile.partition.fusion.elementwise_operands import align_dims
+from sardonyx._src.compile.partition.quantized.computed_integer_products import ComputedIntegerProduct
+from sardonyx._src.compile.partition.quantized.integer_convolutions import IntegerConvolution
+from sardonyx._src.compile.partition.quantized.integer_products import IntegerProduct
+from sardonyx._src.compile.partition.regions.region import describe
 from sardonyx._src.compile.program import TensorView
 from sardonyx._src.compile.program.operands.layout import ChannelsLast, CustomLayout, Dense, DenseRows
 from sardonyx._src.compile.program.verification.size_facts import SizeFacts

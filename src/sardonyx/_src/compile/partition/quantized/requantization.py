@@ -20,7 +20,7 @@ from sardonyx._src.compile.codegen.expressions import Apply, Cast, Local, Number
 from sardonyx._src.compile.kernels.elementwise.operator_call import apply
 from sardonyx._src.compile.kernels.elementwise.quantization import QUANTIZED_RANGES
 from sardonyx._src.compile.kernels.epilogue import OperandLayout
-from sardonyx._src.compile.partition.integer_epilogues import KernelOperand, constant_operand
+from sardonyx._src.compile.partition.quantized.integer_epilogues import KernelOperand, constant_operand
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 

@@ -10,9 +10,9 @@ from types import NoneType
 
 from sardonyx._src.compile.codegen.expressions import Local, topological_order
 from sardonyx._src.compile.partition import FusedEpilogue, Region, RegionGraph
-from sardonyx._src.compile.partition.region import Fallback, describe, name_of
-from sardonyx._src.compile.partition.subgraphs import SubgraphScope
-from sardonyx._src.compile.partition.verify_roles import RoleVerifier
+from sardonyx._src.compile.partition.partitioner.subgraphs import SubgraphScope
+from sardonyx._src.compile.partition.partitioner.verify_roles import RoleVerifier
+from sardonyx._src.compile.partition.regions.region import Fallback, describe, name_of
 from sardonyx._src.compile.program.steps.guards import can_hold
 from sardonyx._src.compile.program.verification.size_facts import SizeFacts
 from sardonyx._src.ir import Node, Value

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from sardonyx._src.compile.partition import Scope
+from sardonyx._src.compile.partition.fusion.row_programs import RowMatch
 from sardonyx._src.compile.partition.patterns.norm_gradient import (
     find_layer_norm_gradients,
     find_rms_norm_gradients,
@@ -17,7 +18,6 @@ from sardonyx._src.compile.partition.patterns.softmax_gradient import (
     find_log_softmax_gradients,
     find_softmax_gradients,
 )
-from sardonyx._src.compile.partition.row_programs import RowMatch
 from sardonyx._src.ir import Node
 
 FINDERS: Sequence[Callable[[Node, Scope], Iterator[RowMatch]]] = (

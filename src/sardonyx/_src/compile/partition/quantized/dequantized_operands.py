@@ -15,14 +15,14 @@ from sardonyx._src.compile.codegen.expressions import Apply, Cast
 from sardonyx._src.compile.kernels.elementwise.quantization import integer_attribute
 from sardonyx._src.compile.kernels.gemm.int8_dot import has_fast_int8
 from sardonyx._src.compile.partition import BoundNode, FusedEpilogue, Scope
-from sardonyx._src.compile.partition.folded_scales import fold_scales
-from sardonyx._src.compile.partition.integer_epilogues import (
+from sardonyx._src.compile.partition.quantized.folded_scales import fold_scales
+from sardonyx._src.compile.partition.quantized.integer_epilogues import (
     KernelExpression,
     constant_operand,
     fuse_integer_epilogue,
 )
-from sardonyx._src.compile.partition.integer_products import INT8_TYPES
-from sardonyx._src.compile.partition.requantization import ScaledAccumulator, is_moderate_scale
+from sardonyx._src.compile.partition.quantized.integer_products import INT8_TYPES
+from sardonyx._src.compile.partition.quantized.requantization import ScaledAccumulator, is_moderate_scale
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array, Value
 

@@ -7,9 +7,9 @@ regions of the body in its config.
 from __future__ import annotations
 
 from sardonyx._src.compile.partition import Region, RegionGraph, Scope, Shape
-from sardonyx._src.compile.partition.partition import partition
-from sardonyx._src.compile.partition.region import Fallback
-from sardonyx._src.compile.partition.requirements import require
+from sardonyx._src.compile.partition.partitioner.partition import partition
+from sardonyx._src.compile.partition.regions.region import Fallback
+from sardonyx._src.compile.partition.regions.requirements import require
 from sardonyx._src.compile.prepare.outlining import resolve_identity
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array, Graph, Value

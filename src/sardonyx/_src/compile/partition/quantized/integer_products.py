@@ -11,8 +11,8 @@ import numpy as np
 
 from sardonyx._src.compile.codegen.expressions import Apply, Cast, Number
 from sardonyx._src.compile.partition import BoundNode, FusedEpilogue, Read, Region, Scope, fused_region
-from sardonyx._src.compile.partition.int8_layouts import INT8X4_ROWS, padded_layout
-from sardonyx._src.compile.partition.integer_epilogues import (
+from sardonyx._src.compile.partition.quantized.int8_layouts import INT8X4_ROWS, padded_layout
+from sardonyx._src.compile.partition.quantized.integer_epilogues import (
     KernelExpression,
     KernelOperand,
     constant_operand,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sardonyx._src.compile.partition import BoundNode, Scope, Shape
-from sardonyx._src.compile.partition.window_geometry import image_window
+from sardonyx._src.compile.partition.operands.window_geometry import image_window
 from sardonyx._src.compile.program import Window
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array, Value

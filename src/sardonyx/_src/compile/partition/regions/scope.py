@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.gemm.bf16 import has_bf16_products
-from sardonyx._src.compile.partition.region import Alias, Region, Write
+from sardonyx._src.compile.partition.regions.region import Alias, Region, Write
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.prepare.dequantized_constants import DequantizedConstants, upcast_source
 from sardonyx._src.compile.prepare.graph_info import GraphInfo

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from sardonyx._src.compile.codegen.expressions import Local, Scalar
 from sardonyx._src.compile.partition import Scope
-from sardonyx._src.compile.partition.fusion_group import FusionGroup
-from sardonyx._src.compile.partition.group_builder import Accepts, GroupBuilder
+from sardonyx._src.compile.partition.fusion.fusion_group import FusionGroup
+from sardonyx._src.compile.partition.fusion.group_builder import Accepts, GroupBuilder
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Node, Value
 from sardonyx._src.ir.dims import Known

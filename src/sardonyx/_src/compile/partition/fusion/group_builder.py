@@ -14,8 +14,8 @@ from sardonyx._src.compile.codegen.element_types import HALF_TYPES
 from sardonyx._src.compile.codegen.expressions import Apply, Local, Number, Scalar
 from sardonyx._src.compile.kernels.elementwise.operators import scalar_expression
 from sardonyx._src.compile.partition import BoundNode, Scope, Shape
-from sardonyx._src.compile.partition.batch_norm import folded_statistics
-from sardonyx._src.compile.partition.elementwise_operands import (
+from sardonyx._src.compile.partition.fusion.batch_norm import folded_statistics
+from sardonyx._src.compile.partition.fusion.elementwise_operands import (
     broadcast_shape,
     is_cast,
     is_deferred_dequantize,
@@ -24,7 +24,7 @@ from sardonyx._src.compile.partition.elementwise_operands import (
     reads_by_broadcasting,
     scalar_constant,
 )
-from sardonyx._src.compile.partition.fusion_group import FusionGroup, GroupState
+from sardonyx._src.compile.partition.fusion.fusion_group import FusionGroup, GroupState
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Node, Value
 

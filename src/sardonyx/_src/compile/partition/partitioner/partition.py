@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sardonyx._src.compile.partition import Region, RegionGraph, Scope
-from sardonyx._src.compile.partition.region import fallback_region
-from sardonyx._src.compile.partition.registry import matchers_of
-from sardonyx._src.compile.partition.requirements import FallbackRequired
-from sardonyx._src.compile.partition.reserved_nodes import release_nodes, reserve_row_programs
+from sardonyx._src.compile.partition.partitioner.reserved_nodes import release_nodes, reserve_row_programs
+from sardonyx._src.compile.partition.regions.region import fallback_region
+from sardonyx._src.compile.partition.regions.registry import matchers_of
+from sardonyx._src.compile.partition.regions.requirements import FallbackRequired
 from sardonyx._src.compile.program.verification.defects import DEFECTS
 from sardonyx._src.ir import Node
 from sardonyx._src.ir.dims import has_opaque_part

@@ -8,8 +8,8 @@ from dataclasses import replace
 from sardonyx._src.compile.codegen.expressions import Apply, Cast, Local, Scalar, Select, topological_order
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
 from sardonyx._src.compile.partition import FusedEpilogue, Read, Scope
-from sardonyx._src.compile.partition.integer_epilogues import KernelExpression, KernelOperand
-from sardonyx._src.compile.partition.requantization import RequantizationFolder, ScaledAccumulator
+from sardonyx._src.compile.partition.quantized.integer_epilogues import KernelExpression, KernelOperand
+from sardonyx._src.compile.partition.quantized.requantization import RequantizationFolder, ScaledAccumulator
 
 
 def fold_scales(

@@ -13,14 +13,14 @@ from typing import Literal, TypeAlias
 
 from sardonyx._src.compile.codegen.expressions import Apply, Scalar
 from sardonyx._src.compile.partition import BoundNode, Read, Region, Scope, Shape, fused_region
-from sardonyx._src.compile.partition.int8_layouts import INT8X4_ROWS, padded_layout
-from sardonyx._src.compile.partition.integer_epilogues import (
+from sardonyx._src.compile.partition.operands.product_batches import is_broadcastable
+from sardonyx._src.compile.partition.quantized.int8_layouts import INT8X4_ROWS, padded_layout
+from sardonyx._src.compile.partition.quantized.integer_epilogues import (
     KernelExpression,
     KernelOperand,
     fuse_integer_epilogue,
 )
-from sardonyx._src.compile.partition.integer_products import INT8_TYPES, SIGN_OFFSET, shift_to_int8
-from sardonyx._src.compile.partition.product_batches import is_broadcastable
+from sardonyx._src.compile.partition.quantized.integer_products import INT8_TYPES, SIGN_OFFSET, shift_to_int8
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array, Value
 from sardonyx._src.ir.dims import Known, known_equal

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeAlias
 
-from sardonyx._src.compile.partition.region import Region
-from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.partition.regions.region import Region
+from sardonyx._src.compile.partition.regions.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.ops.api import OPERATORS
 from sardonyx._src.ops.index import Index, qualified_name
@@ -19,8 +19,8 @@ from sardonyx._src.ops.index import Index, qualified_name
 Matcher: TypeAlias = "Callable[[BoundNode, Scope], Region[object] | None]"
 Key: TypeAlias = tuple[str, str, int]  # domain, operator, version
 COMPILE = __name__.rpartition(".partition.")[0]
-PATTERN_INDEX = Index(f"{COMPILE}.partition.patterns", Path(__file__).parent / "patterns")
-OPERATOR_INDEX = Index(f"{COMPILE}.lower.operators", Path(__file__).parent.parent / "lower" / "operators")
+PATTERN_INDEX = Index(f"{COMPILE}.partition.patterns", Path(__file__).parents[1] / "patterns")
+OPERATOR_INDEX = Index(f"{COMPILE}.lower.operators", Path(__file__).parents[2] / "lower" / "operators")
 OWN_KERNEL = "OwnKernel"  # the kind of regions with native kernels that callers of the package define
 PATTERNS: dict[Key, list[Matcher]] = {}
 MATCHERS: dict[Key, Matcher] = {}

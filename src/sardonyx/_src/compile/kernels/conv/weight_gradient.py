@@ -71,11 +71,11 @@ def weight_gradient_steps(
 
     The channels of x and dy are contiguous.
     """
-    columns, channels, kernel_height, kernel_width = (dim for dim in dw.shape if isinstance(dim, int))
-    assert dw.is_dense and (kernel_height, kernel_width) == window.kernel, f"{dw} must be dense"
+    columns, channels, *kernel = (dim for dim in dw.shape if isinstance(dim, int))
+    assert dw.is_dense and tuple(kernel) == window.kernel, f"{dw} must be dense"
     panels, steps = pack_output_gradient(dy, columns // groups, groups, target)
     images, out_height, out_width = dy.shape[:3]
-    taps, tile = kernel_height * kernel_width, panels.tile
+    taps, tile = window.num_taps, panels.tile
     block_channels = tile.rows * max(1, -(-WeightGradientTuning.min_unit_taps // taps))
     block_pixels = WeightGradientTuning.block_pixels
     block_lines = dim_max(1, block_pixels // dim_max(out_width, 1))
@@ -93,14 +93,7 @@ def weight_gradient_steps(
             images=images,
             out_height=out_height,
             out_width=out_width,
-            kernel_height=kernel_height,
-            kernel_width=kernel_width,
-            stride_y=window.strides[0],
-            stride_x=window.strides[1],
-            dilation_y=window.dilations[0],
-            dilation_x=window.dilations[1],
-            top=window.begin_pads[0],
-            left=window.begin_pads[1],
+            **window.image_arguments,
             image_stride=x.strides[0],
             row_stride=x.strides[1],
             pixel_stride=x.strides[2],

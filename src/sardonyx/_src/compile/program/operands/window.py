@@ -8,6 +8,10 @@ from dataclasses import dataclass
 
 from sardonyx._src.ir.dims import Known
 
+IMAGE_ARGUMENTS = (
+    "kernel_height", "kernel_width", "stride_y", "stride_x", "dilation_y", "dilation_x", "top", "left",
+)  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -48,6 +52,12 @@ class Window:
     def is_unit_3x3(self) -> bool:
         """Whether the window is 3 by 3 with unit strides and dilations, as Winograd convolution requires."""
         return self.kernel == (3, 3) and self.strides == self.dilations == (1, 1)
+
+    @property
+    def image_arguments(self) -> dict[str, Known]:
+        """The arguments `IMAGE_ARGUMENTS` of a kernel, by name, for a window over two axes."""
+        numbers = (*self.kernel, *self.strides, *self.dilations, *self.begin_pads)
+        return dict(zip(IMAGE_ARGUMENTS, numbers, strict=True))
 
     def as_image(self) -> Window:
         """A window over one axis as one over two, of which the first has one element; any other window unchanged."""

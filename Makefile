@@ -20,7 +20,7 @@ T ?= tests
 SHARE ?= $(if $(filter tests,$(T)),rotating,all)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test all format lint types tests test-fast test-without-llvmlite test-clients test-serve test-ray test-spark test-zoo next fuzz fuzz-sample coverage regen generated \
+.PHONY: help demo test all format lint types tests test-fast test-without-llvmlite test-clients test-serve test-ray test-spark test-zoo next fuzz fuzz-sample coverage regen generated kernels wheel \
 	viewer test-viewer docs conversions bench lock hooks clean
 
 help:  ## this list
@@ -138,6 +138,12 @@ $(MERMAID_SCRIPT):
 	cd build/$(MERMAID) && npm pack --silent $(subst mermaid-,mermaid@,$(MERMAID))
 	cd build/$(MERMAID) && echo "$(MERMAID_SHA256)  $(MERMAID).tgz" | sha256sum --check --quiet
 	cd build/$(MERMAID) && tar -xzmf $(MERMAID).tgz package/dist/mermaid.min.js && rm $(MERMAID).tgz
+
+kernels: $(STAMP)  ## the libraries of compiled kernels, for all classes of processors, in minutes
+	$(BIN)/python tools/kernel_library.py --jobs $(JOBS)
+
+wheel: kernels  ## the wheel with its kernel libraries, in dist/
+	$(PIP) wheel -q --no-deps --wheel-dir dist .
 
 docs: $(STAMP) $(MERMAID_SCRIPT)  ## the documentation site, in build/site; a broken link is an error
 	$(PIP) install -qq --constraint $(LOCK) --group docs

@@ -21,7 +21,9 @@ from latency import header, line
 from quantized_networks import QUANTIZED
 from sardonyx._src.compile.codegen import LLVMType, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.gemm.amx_tiles import (
+from sardonyx._src.compile.kernels.gemm.bf16.bf16_arithmetic import has_bf16_products
+from sardonyx._src.compile.kernels.gemm.integer.int8_dot import Int8DotEmitter
+from sardonyx._src.compile.kernels.gemm.tile.amx_tiles import (
     LEFT,
     RIGHT,
     accumulator_tiles,
@@ -29,8 +31,6 @@ from sardonyx._src.compile.kernels.gemm.amx_tiles import (
     new_amx_tiles,
     release_tiles,
 )
-from sardonyx._src.compile.kernels.gemm.bf16 import has_bf16_products
-from sardonyx._src.compile.kernels.gemm.int8_dot import Int8DotEmitter
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program import Kernel, Precision
 from sardonyx._src.ir.dims import evaluate

@@ -1,4 +1,4 @@
-"""Are the values of `compile/kernels/tuning/tuning.py` the best ones on this machine?
+"""Are the values of `compile/kernels/tuning/tables.py` the best ones on this machine?
 
     OPENBLAS_NUM_THREADS=1 python bench/tuning.py [--only gemm,winograd] [--rounds 40] [--out PAGE]
 
@@ -25,7 +25,7 @@ import numpy as np
 
 from measure import BUILD, stamp
 from products import allocate_filled, prepare_steps, time_call
-from sardonyx._src.compile.kernels.tuning import tuning
+from sardonyx._src.compile.kernels import tuning
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program import Buffer
 from sardonyx._src.ir import Array

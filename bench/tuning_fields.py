@@ -1,4 +1,4 @@
-"""A sweep of `tuning.py`: a field of the tables of `compile/kernels/tuning/tuning.py`, and the kernels by which its values are judged."""
+"""A sweep of `tuning.py`: a field of the tables of `compile/kernels/tuning`, and the kernels by which its values are judged."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 from unittest.mock import patch
 
-from sardonyx._src.compile.kernels.tuning import tuning
+from sardonyx._src.compile.kernels import tuning
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program import Step
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sardonyx._src.compile.kernels.tuning import tuning
+from sardonyx._src.compile.kernels import tuning
 from sardonyx._src.compile.llvm.jit import host_target
 from tuning_fields import Sweep
 from tuning_workloads import (

@@ -19,10 +19,10 @@ from sardonyx._src.compile.kernels.depthwise.pointwise_depthwise import pointwis
 from sardonyx._src.compile.kernels.depthwise.weight_gradient import depthwise_weight_gradient_step
 from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_step
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.gemm.few_rows import few_rows_step, reads_in_place
-from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
-from sardonyx._src.compile.kernels.gemm.panels import pack_constant, pack_tensor
-from sardonyx._src.compile.kernels.gemm.transposed_left import with_dense_rows
+from sardonyx._src.compile.kernels.gemm.floats.matmul import matmul_steps
+from sardonyx._src.compile.kernels.gemm.packing.panels import pack_constant, pack_tensor
+from sardonyx._src.compile.kernels.gemm.unpacked.few_rows import few_rows_step, reads_in_place
+from sardonyx._src.compile.kernels.gemm.unpacked.transposed_left import with_dense_rows
 from sardonyx._src.compile.kernels.pooling.global_pooling import global_pooling_step
 from sardonyx._src.compile.kernels.reductions.arg_reducer import ArgReduction
 from sardonyx._src.compile.kernels.reductions.determinant import determinant_step

@@ -51,6 +51,8 @@ SLOW = (
     "compile/",  # compiles thousands of kernels
     "interp/test_interpreter",
     "ir/test_dims_laws",
+    "project/test_readme",
+    "project/test_recipes",  # compiles kernels
     "proto/test_binary_files",
     "proto/test_binary_laws",
     "proto/test_json",
@@ -62,7 +64,6 @@ SLOW = (
     "runtime/test_cached_programs",
     "runtime/test_program_round_trips",
     "runtime/test_thread_pool",
-    "test_readme",
 )
 MAX_STORED_BYTES = 1 << 30  # of kernels of earlier runs; several versions of the sources
 MARKS = {"native": NATIVE, "conformance": CONFORMANCE, "fuzz": FUZZ, "slow": SLOW}

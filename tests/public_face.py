@@ -270,6 +270,7 @@ def operator_options() -> dict[str, object]:
         "gradient": None,
         "native": None,
         "units": "rows",
+        "tolerance": "rounding",
         "register": True,
         **tables,
     }

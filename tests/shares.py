@@ -11,7 +11,7 @@ import zlib
 from functools import cache
 from typing import Literal, TypeAlias, cast
 
-from sardonyx._src.compile.llvm.loaded_kernels import sources_digest
+from sardonyx._src.compile.llvm.sources import sources_digest
 
 Share: TypeAlias = Literal["all", "rotating", "rest"]
 SHARE = cast(Share, os.environ.get("SARDONYX_SHARE", "all"))

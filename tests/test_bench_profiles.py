@@ -8,8 +8,8 @@ import numpy as np
 
 from sardonyx._src.compile.codegen.expressions import Apply, Local
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
-from sardonyx._src.compile.kernels.gemm.panels import pack_constant
+from sardonyx._src.compile.kernels.gemm.floats.matmul import matmul_steps
+from sardonyx._src.compile.kernels.gemm.packing.panels import pack_constant
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.runtime.runs.profile import MachinePeak, TimedAction
 from test_zoo import import_benchmark

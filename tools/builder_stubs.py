@@ -21,9 +21,7 @@ import numpy as np
 
 from sardonyx._src.build.operand import Operand, OperandLike
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir import Graph
-from sardonyx._src.ir import Array, SparseTensor, Tensor
-from sardonyx._src.ir import Type
+from sardonyx._src.ir import Array, Graph, SparseTensor, Tensor, Type
 
 ElementType = DataType | str | np.dtype | type | int
 TensorLike = Array | Tensor | float | Sequence[object]

@@ -84,6 +84,9 @@ def files() -> dict[Path, str]:
             cells = " | ".join(str(number or "") for number in numbers)
             rows.append(f"| {label} | {inputs} | {method} | {cells} |\n")
         elif inputs or returns_floats(schema):
+            assert schema.name in REASONS, (
+                f"{label} needs a gradient in grad/operators, or a reason in REASONS"
+            )
             refused.append(f"| {label} | {inputs} | {REASONS[schema.name]} |\n")
     head = HEAD + totals_text(results["totals"]) + COLUMNS
     return {PAGE: head + "".join(rows) + REFUSED % ", ".join(zeros) + "".join(refused)}

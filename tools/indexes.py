@@ -33,7 +33,10 @@ def files() -> dict[Path, str]:
 def operators() -> Iterable[tuple[str, str]]:
     """Modules that define an operator or a facet of it, and the operator."""
     return (
-        (module, qualified_name(op.domain, op.name)) for op in registry.operators() for module in op.parts
+        (module, qualified_name(op.domain, op.name))
+        for op in registry.operators()
+        for module in op.parts
+        if module.startswith(registry.INDEX.package)  # not of the plugins that are shipped
     )
 
 

@@ -73,8 +73,9 @@ place, without `chunk` counting or copying them, which it does with short ones i
 from __future__ import annotations
 
 from sardonyx._src.proto import messages as m
-from sardonyx._src.proto.node_runs import decode_nodes, skip_run
+from sardonyx._src.proto.node_runs import decode_nodes
 from sardonyx._src.proto.record import Numbers, Record, concat, extend_list, merge
+from sardonyx._src.proto.runs import skip_run
 from sardonyx._src.proto.wire import Buffer, DecodeContext, Decoder, WireError, chunk, f32, f64, long_tag, payload
 from sardonyx._src.proto.wire import skip, to_int32, too_long, unpack_f32, unpack_f64, unpack_varints, varint
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -10,7 +11,6 @@ from types import ModuleType
 import onnxruntime
 
 import sardonyx.compat.onnxruntime as compat
-from onnxruntime_uses import USES
 
 PAGE = Path("docs/generated/onnxruntime.md")
 HEAD = """# Names of onnxruntime
@@ -30,11 +30,12 @@ CLASSES = (
     "ModelMetadata",
     "NodeArg",
 )
+USES = Path(__file__).with_name("onnxruntime_uses.json")  # written by onnxruntime_uses.py
 USES_HEAD = """
 ## Names that packages want
 
-How many of 82 public packages that import onnxruntime use each name; `transformers.optimizer` stands for the files of that
-package but its helper of bindings.
+How many of {count} public packages and programs that import onnxruntime use each name, outside of their tests, examples and
+documentation. `quantization`, `tools`, `transformers` and `training` stand for all modules of these packages.
 
 | name | packages | in sardonyx.compat.onnxruntime |
 |---|---|---|
@@ -46,9 +47,19 @@ def files() -> dict[Path, str]:
     """Path from the project's root -> content."""
     rows = [*module_rows(), *class_rows(), *exception_rows()]
     lines = [f"| `{name}` | {'yes' if is_there else '**no**'} |\n" for name, is_there in rows]
-    uses = [f"| `{name}` | {n} | {'yes' if is_here(name) else '**no**'} |\n" for name, n in USES.items()]
     head = HEAD.format(version=onnxruntime.__version__)
-    return {PAGE: "".join([head, *lines, USES_HEAD, *uses])}
+    return {PAGE: "".join([head, *lines, uses_section()])}
+
+
+def uses_section() -> str:
+    """The names that packages want, and the packages."""
+    counted = json.loads(USES.read_text())
+    head = USES_HEAD.format(count=len(counted["repositories"]))
+    rows = [
+        f"| `{name}` | {n} | {'yes' if is_here(name) else '**no**'} |\n"
+        for name, n in counted["uses"].items()
+    ]
+    return "".join([head, *rows, "\nThe packages: ", ", ".join(counted["repositories"]), ".\n"])
 
 
 def module_rows() -> Iterator[tuple[str, bool]]:

@@ -23,8 +23,8 @@ def weights(seed: int, *shape: int) -> Floats:
 
 def save(model: sx.Model, name: str) -> str:
     """The path of the model, written for readers of the IR of their time."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
     path = FOLDER / name
+    path.parent.mkdir(parents=True, exist_ok=True)
     sx.save(model, path)
     return str(path)
 
@@ -105,3 +105,18 @@ def save_speech_synthesis(symbols: int) -> str:
     )
     sound = b.Tanh(b.Reshape(y, [0, -1]) @ weights(19, 32, 600) / speed)
     return save(b.model(audio=b.Reshape(sound, [-1])), "speech.onnx")
+
+
+def save_mean_opinion_scores() -> str:
+    """The folder of DNSMOS: sounds [N, 144160] to three scores, and their spectrograms [N, 900, 120] to one."""
+    for folder in ("DNSMOS", "pDNSMOS"):
+        b = sx.Builder(opset=18)
+        sound = b.input("input_1", "float32", ["N", 144_160])
+        y = b.Relu(b.Conv(b.Unsqueeze(sound, [1]), weights(20, 16, 1, 320), strides=[160]))
+        y = b.ReduceMean(y, [2], keepdims=0) @ weights(21, 16, 3)
+        save(b.model(scores=b.Sigmoid(y) * 4.0 + 1.0), f"{folder}/sig_bak_ovr.onnx")
+    b = sx.Builder(opset=18)
+    x = b.input("input_1", "float32", ["N", 900, 120])
+    y = b.ReduceMean(b.Relu(x @ weights(22, 120, 16)), [1], keepdims=0) @ weights(23, 16, 1)
+    save(b.model(score=b.Sigmoid(y) * 4.0 + 1.0), "DNSMOS/model_v8.onnx")
+    return str(FOLDER)

@@ -16,7 +16,7 @@ import pytest
 
 import sardonyx as sx
 import sardonyx.compat.onnxruntime as ours
-from sardonyx._src.compile.kernels.gemm.bf16 import has_bf16_products
+from sardonyx._src.compile.kernels.gemm.bf16.bf16_arithmetic import has_bf16_products
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.runtime.programs import precision
 
@@ -318,7 +318,6 @@ def test_hints_without_effect_are_logged_once(path: str, caplog: pytest.LogCaptu
 
 
 REFUSALS: dict[str, Callable[[], object]] = {
-    "libraries of operators": lambda: ours.SessionOptions().register_custom_ops_library("ops.so"),
     "adapters": lambda: ours.RunOptions().add_active_adapter(None),
     "denotations": lambda: ours.SessionOptions().add_free_dimension_override_by_denotation("BATCH", 1),
 }

@@ -46,6 +46,13 @@ def test_sessions_have_the_private_attributes_that_packages_read(ort: ModuleType
         ["CPUExecutionProvider"],
         {"CPUExecutionProvider": {}},
     )
+    assert [arg.name for arg in session._inputs_meta] == [arg.name for arg in session.get_inputs()]
+    assert [arg.name for arg in session._outputs_meta] == [arg.name for arg in session.get_outputs()]
+    states = [session._enable_fallback]
+    for switch in (session.disable_fallback, session.enable_fallback):
+        switch()
+        states.append(session._enable_fallback)
+    assert states == [True, False, True]
 
 
 @MODULES

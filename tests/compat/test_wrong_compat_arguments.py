@@ -179,7 +179,7 @@ CALLS: dict[str, Callable[[], Call]] = {
         ort.SessionOptions().add_provider, {"name": "CPUExecutionProvider", "options": {}}
     ),
     "SessionOptions.register_custom_ops_library": lambda: Call(
-        ort.SessionOptions().register_custom_ops_library, {"path": "ops.so"}
+        ort.SessionOptions().register_custom_ops_library, {"path": __file__}
     ),
     "set_default_logger_severity": lambda: Call(ort.set_default_logger_severity, {"severity": 2}),
     "set_default_logger_verbosity": lambda: Call(ort.set_default_logger_verbosity, {"level": 0}),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sampling import seed_range
-from sardonyx._src.compile.llvm.loaded_kernels import sources_digest
+from sardonyx._src.compile.llvm.sources import sources_digest
 
 
 def rotating_range(count: int, step: int = 1) -> range:

@@ -15,7 +15,7 @@ from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.layouts.assignment import assign_layouts
 from sardonyx._src.compile.layouts.laid_out import LaidOutGraph
 from sardonyx._src.compile.layouts.verify import verify_layouts
-from sardonyx._src.compile.lower.lowering import lower
+from sardonyx._src.compile.lower.driver import lower
 from sardonyx._src.compile.partition import Region, RegionGraph
 from sardonyx._src.compile.partition.partitioner.verify import verify_regions
 from sardonyx._src.compile.pipeline import partition_model
@@ -41,8 +41,8 @@ AVX512 = Target(
     compiler="test",
 )
 COMPILERS = (
-    "compile.lower.lowering",
-    "compile.kernels.gemm.packing",
+    "compile.lower.driver",
+    "compile.kernels.gemm.packing.packing",
 )  # modules that start to compile kernels
 
 

@@ -1,7 +1,12 @@
-"""Integer products in AMX tiles: exact sums for every shape of tiles, and the same results as without AMX."""
+"""Integer products in AMX tiles: exact sums for every shape of tiles, and the same results as without AMX.
+
+Where the processor has no AMX, or the system refuses it, tiles are emulated.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,29 +14,27 @@ import numpy as np
 import pytest
 
 from compile import guarded
+from compile.amx_features import without_amx
+from compile.emulated_amx import emulated_amx, with_emulated_amx
 from compile.test_integer_matmul import compile_for, draw, pad_to_int8x4
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.conv.integer_convolution import (
     integer_convolution_step,
     pack_integer_weights,
 )
-from sardonyx._src.compile.kernels.gemm.amx_tiles import has_amx_int8
-from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
-from sardonyx._src.compile.kernels.gemm.integer_matmul import integer_matmul_steps, sign_correction
-from sardonyx._src.compile.kernels.gemm.packed_int8 import pack_int8_constant, pack_int32_bias
-from sardonyx._src.compile.kernels.gemm.packing import make_constant
-from sardonyx._src.compile.kernels.gemm.register_tile import choose_int8_tile
+from sardonyx._src.compile.kernels.gemm.integer.integer_matmul import integer_matmul_steps, sign_correction
+from sardonyx._src.compile.kernels.gemm.integer.packed_int8 import pack_int8_constant, pack_int32_bias
+from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant
+from sardonyx._src.compile.kernels.gemm.tile.amx_tiles import has_amx_int8
+from sardonyx._src.compile.kernels.gemm.tile.integer_epilogue import IntegerEpilogue
+from sardonyx._src.compile.kernels.gemm.tile.register_tile import choose_int8_tile
 from sardonyx._src.compile.linker import features
-from sardonyx._src.compile.linker.amx_permission import without_amx
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program import Window
 from sardonyx._src.ir import Array
 
 HOST = host_target()
 AMX_TARGET = replace(HOST, lanes=16, registers=32, features="+amx-tile,+amx-int8")
-needs_amx = pytest.mark.skipif(
-    not has_amx_int8(HOST), reason="the processor has no AMX, or the system refuses it"
-)
 SIZES = [
     (4, 192, 16),
     (16, 192, 32),
@@ -42,10 +45,18 @@ SIZES = [
     (100, 250, 7),
     (400, 192, 70),
 ]
-TARGETS = [HOST, replace(HOST, features=without_amx(HOST.features))]
+TARGETS = [
+    HOST if has_amx_int8(HOST) else with_emulated_amx(HOST),
+    replace(HOST, features=without_amx(HOST.features)),
+]
 
 
-@needs_amx
+@pytest.fixture(autouse=True)
+def tiles() -> Iterator[None]:
+    with nullcontext() if has_amx_int8(HOST) else emulated_amx():
+        yield
+
+
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("dtype", ["u1", "i1"])
 @pytest.mark.parametrize("has_bias", [False, True])
@@ -68,7 +79,6 @@ def test_products_are_exact(size: tuple[int, int, int], dtype: str, has_bias: bo
         np.testing.assert_array_equal(actual, expected)
 
 
-@needs_amx
 @pytest.mark.parametrize("channels", [(192, 64), (288, 33), (200, 144), (5000, 16), (212, 20)], ids=str)
 @pytest.mark.parametrize("dtype", ["u1", "i1"])
 def test_pointwise_convolutions_are_exact(channels: tuple[int, int], dtype: str) -> None:
@@ -143,7 +153,6 @@ WINDOWS = [
 ]
 
 
-@needs_amx
 @pytest.mark.parametrize("case", WINDOWS, ids=str)
 @pytest.mark.parametrize("dtype", ["u1", "i1"])
 def test_convolutions_of_packed_rows_are_exact(case: Case, dtype: str) -> None:

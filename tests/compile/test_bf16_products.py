@@ -1,7 +1,12 @@
-"""Products of factors rounded to bfloat16: the bound of their error, in AMX tiles and on vectors."""
+"""Products of factors rounded to bfloat16: the bound of their error, in AMX tiles and on vectors.
+
+Where the processor has no AMX, or the system refuses it, tiles are emulated.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 
 import ml_dtypes
@@ -9,20 +14,23 @@ import numpy as np
 import pytest
 
 from compile import guarded
+from compile.amx_features import without_amx
+from compile.emulated_amx import emulated_amx, with_emulated_amx
 from compile.test_integer_matmul import compile_for
 from sardonyx._src.compile.codegen.expressions import Apply, Local
 from sardonyx._src.compile.kernels.conv.bf16_convolution import bf16_convolution_step, pack_bf16_weights
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.gemm.amx_tiles import has_amx_bf16
-from sardonyx._src.compile.kernels.gemm.bf16 import has_bf16_products, pack_bf16_constant, padded_words
-from sardonyx._src.compile.kernels.gemm.bf16_matmul import (
+from sardonyx._src.compile.kernels.gemm.bf16.bf16_arithmetic import has_bf16_products
+from sardonyx._src.compile.kernels.gemm.bf16.bf16_matmul import (
     bf16_matmul_steps,
     make_rounded_rows,
     round_rows_step,
     view_as_words,
 )
-from sardonyx._src.compile.kernels.gemm.packing import make_constant, pack_bias
-from sardonyx._src.compile.linker.amx_permission import without_amx
+from sardonyx._src.compile.kernels.gemm.bf16.bf16_panels import pack_bf16_constant
+from sardonyx._src.compile.kernels.gemm.bf16.bf16_words import padded_words
+from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant, pack_bias
+from sardonyx._src.compile.kernels.gemm.tile.amx_tiles import has_amx_bf16
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program import Window
 from sardonyx._src.ir import Array
@@ -32,7 +40,7 @@ needs_bf16 = pytest.mark.skipif(
     not has_bf16_products(HOST), reason="the processor has no products of bfloat16"
 )
 TARGETS = [replace(HOST, features=without_amx(HOST.features))]
-TARGETS += [HOST] if has_amx_bf16(HOST) else []
+TARGETS += [HOST if has_amx_bf16(HOST) else with_emulated_amx(HOST)]
 SIZES = [(1, 1, 1), (3, 5, 7), (17, 64, 33), (33, 200, 70), (5, 2050, 20), (2, 3, 16, 40)]
 WINDOWS = [
     (64, 33, Window()),
@@ -42,6 +50,12 @@ WINDOWS = [
     (5, 16, Window((3, 2), (1, 2), (1, 2), (1, 0))),
     (6, 16, Window((3, 3), (2, 2), (2, 1), (1, 1))),
 ]
+
+
+@pytest.fixture(autouse=True)
+def tiles() -> Iterator[None]:
+    with nullcontext() if has_amx_bf16(HOST) else emulated_amx():
+        yield
 
 
 def round_to_bf16(array: Array) -> Array:

@@ -17,7 +17,7 @@ from sardonyx._src.compile.kernels.block_quantized.blocks import (
 )
 from sardonyx._src.compile.kernels.block_quantized.matmul import block_quantized_matmul_step
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.tuning.tuning import BlockQuantizedTuning
+from sardonyx._src.compile.kernels.tuning import BlockQuantizedTuning
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.interp.interpreter import Interpreter
@@ -40,15 +40,20 @@ def draw_matrix(bits: int, size: int, k: int, columns: int, *, equal_zeros: bool
     return BlockQuantizedMatrix(codes, 0, draw(blocks, columns), zeros, bits, size)
 
 
+def codes_of(matrix: BlockQuantizedMatrix) -> Array:
+    assert isinstance(matrix.codes, np.ndarray), "the matrix is not packed"
+    return matrix.codes
+
+
 def dequantized(matrix: BlockQuantizedMatrix) -> Array:
-    block = np.arange(len(matrix.codes)) // matrix.size
-    codes = (matrix.codes.astype(np.int64) + matrix.code_offset) % (1 << matrix.bits)
+    block = np.arange(len(codes_of(matrix))) // matrix.size
+    codes = (codes_of(matrix).astype(np.int64) + matrix.code_offset) % (1 << matrix.bits)
     return (codes - matrix.zeros[block].astype(np.int64)) * matrix.scales[block].astype(np.float64)
 
 
 def assert_product(matrix: BlockQuantizedMatrix, rows: int, lanes: int | None = None) -> None:
     """Asserts a product of rows, whose sums have terms of about the size of the range of codes."""
-    a = draw(rows, len(matrix.codes))
+    a = draw(rows, len(codes_of(matrix)))
     y = np.full((rows, matrix.codes.shape[1]), -7, np.float32)
     memory, target = Memory(), make_target(lanes)
     packed = pack_blocks(matrix, target)
@@ -85,7 +90,7 @@ def test_rows_may_be_symbolic_and_epilogues_are_fused(rows: int) -> None:
 
 def test_nan_stays_in_its_row_and_weights_of_zero_count() -> None:
     matrix = draw_matrix(4, 32, 64, 64, equal_zeros=True)
-    matrix.codes[40] = matrix.zeros[0, 0]
+    codes_of(matrix)[40] = matrix.zeros[0, 0]
     a = draw(3, 64)
     a[1, 5], a[2, 40] = np.nan, np.inf
     memory, y = Memory(), np.zeros((3, 64), np.float32)

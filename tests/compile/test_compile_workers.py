@@ -18,7 +18,7 @@ from compile.test_jit import TWICE, twice
 from sardonyx._src.compile.llvm import async_compile, compile_workers, compiler, jit
 from sardonyx._src.compile.llvm.cache import ObjectCache
 from sardonyx._src.compile.llvm.compile_workers import CompileJob, WorkerPool, encode_request
-from sardonyx._src.compile.llvm.jit import Library, compile_module, host_target
+from sardonyx._src.compile.llvm.jit import Library, Module, compile_module, host_target
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no worker processes on Windows")
 TEXTS = [TWICE.replace("twice", f"twice{i}").replace("fadd", "fmul" if i % 2 else "fadd") for i in range(6)]
@@ -147,8 +147,10 @@ def active_compiler() -> async_compile.AsyncCompiler:
 def test_few_modules_start_no_worker(tmp_path: Path) -> None:
     with async_compile.async_compilation(2):
         for text in TEXTS[:2]:
-            jit.compile_module_async(text, ObjectCache(tmp_path))
-        assert jit.object_code(TEXTS[0], ObjectCache(tmp_path)) == compile_module(TEXTS[0], host_target())
+            jit.compile_module_async(Module.of_text(text), ObjectCache(tmp_path))
+        assert jit.object_code(Module.of_text(TEXTS[0]), ObjectCache(tmp_path)) == compile_module(
+            TEXTS[0], host_target()
+        )
         assert not active_compiler().pool.threads
     assert async_compile.ActiveCompiler.compiler is None
 
@@ -159,13 +161,13 @@ def test_more_modules_are_compiled_by_workers_and_cached(tmp_path: Path) -> None
     async_compile.PROGRESS.watch = lambda done, known: reports.append((done - before[0], known - before[1]))
     with async_compile.async_compilation(2):
         for text in TEXTS:
-            jit.compile_module_async(text, ObjectCache(tmp_path))
+            jit.compile_module_async(Module.of_text(text), ObjectCache(tmp_path))
         assert len(active_compiler().jobs) == 6 and 1 <= len(active_compiler().pool.threads) <= 2
-        codes = [jit.object_code(text, ObjectCache(tmp_path)) for text in TEXTS]
+        codes = [jit.object_code(Module.of_text(text), ObjectCache(tmp_path)) for text in TEXTS]
         processes = [worker.process for worker in active_compiler().pool.workers]
     async_compile.PROGRESS.watch = None
     assert codes == [compile_module(text, host_target()) for text in TEXTS]
-    assert all(ObjectCache(tmp_path).get(host_target().key, text) for text in TEXTS)
+    assert all(ObjectCache(tmp_path).get(host_target().key, Module.of_text(text).cache_key) for text in TEXTS)
     assert all(process.returncode is not None for process in processes)
     assert reports[0] == (0, 3) and (6, 6) in reports
 
@@ -173,16 +175,16 @@ def test_more_modules_are_compiled_by_workers_and_cached(tmp_path: Path) -> None
 def test_one_processor_has_no_workers(tmp_path: Path) -> None:
     with async_compile.async_compilation(1):
         for text in TEXTS:
-            jit.compile_module_async(text, ObjectCache(tmp_path))
+            jit.compile_module_async(Module.of_text(text), ObjectCache(tmp_path))
         assert async_compile.ActiveCompiler.compiler is None
 
 
 def test_a_cached_module_is_not_compiled_asynchronously(tmp_path: Path) -> None:
     for text in TEXTS:
-        jit.object_code(text, ObjectCache(tmp_path))
+        jit.object_code(Module.of_text(text), ObjectCache(tmp_path))
     with async_compile.async_compilation(2):
         for text in TEXTS:
-            jit.compile_module_async(text, ObjectCache(tmp_path))
+            jit.compile_module_async(Module.of_text(text), ObjectCache(tmp_path))
         assert not active_compiler().jobs and not active_compiler().deferred
 
 
@@ -190,9 +192,9 @@ def test_text_that_llvm_rejects_raises_an_assertion_error_with_workers_too(tmp_p
     bad = "define void @f() { ret i32 1 }"
     with async_compile.async_compilation(2):
         for text in (*TEXTS, bad):
-            jit.compile_module_async(text, ObjectCache(tmp_path))
+            jit.compile_module_async(Module.of_text(text), ObjectCache(tmp_path))
         with pytest.raises(AssertionError, match="LLVM refuses a kernel"):
-            jit.object_code(bad, ObjectCache(tmp_path))
+            jit.object_code(Module.of_text(bad), ObjectCache(tmp_path))
 
 
 def test_modules_that_workers_do_not_compile_are_compiled_in_the_process(
@@ -201,8 +203,8 @@ def test_modules_that_workers_do_not_compile_are_compiled_in_the_process(
     monkeypatch.setattr(compile_workers, "worker_command", lambda: [sys.executable, "-c", PRINT_NOISE])
     with async_compile.async_compilation(2):
         for text in TEXTS:
-            jit.compile_module_async(text, ObjectCache(tmp_path))
-        codes = [jit.object_code(text, ObjectCache(tmp_path)) for text in TEXTS]
+            jit.compile_module_async(Module.of_text(text), ObjectCache(tmp_path))
+        codes = [jit.object_code(Module.of_text(text), ObjectCache(tmp_path)) for text in TEXTS]
     assert codes == [compile_module(text, host_target()) for text in TEXTS]
 
 
@@ -212,8 +214,10 @@ def test_threads_share_workers(tmp_path: Path) -> None:
     def compile_texts() -> None:
         with async_compile.async_compilation(2):
             for text in TEXTS:
-                jit.compile_module_async(text, ObjectCache(tmp_path))
-            codes_of_threads.append([jit.object_code(text, ObjectCache(tmp_path)) for text in TEXTS])
+                jit.compile_module_async(Module.of_text(text), ObjectCache(tmp_path))
+            codes_of_threads.append(
+                [jit.object_code(Module.of_text(text), ObjectCache(tmp_path)) for text in TEXTS]
+            )
 
     threads = [threading.Thread(target=compile_texts) for _ in range(4)]
     for thread in threads:
@@ -227,7 +231,7 @@ def test_threads_share_workers(tmp_path: Path) -> None:
 def test_a_forked_process_compiles_without_workers(tmp_path: Path) -> None:
     with async_compile.async_compilation(2):
         for text in TEXTS:
-            jit.compile_module_async(text, ObjectCache(tmp_path))
+            jit.compile_module_async(Module.of_text(text), ObjectCache(tmp_path))
         child = os.fork()
         if child == 0:
             signal.alarm(30)
@@ -240,7 +244,7 @@ def test_a_forked_process_compiles_without_workers(tmp_path: Path) -> None:
             ]
             os._exit(0 if is_correct else 1)
         assert os.waitpid(child, 0)[1] == 0
-        codes = [jit.object_code(text, ObjectCache(tmp_path)) for text in TEXTS]
+        codes = [jit.object_code(Module.of_text(text), ObjectCache(tmp_path)) for text in TEXTS]
     assert codes == [compile_module(text, host_target()) for text in TEXTS]
 
 

@@ -12,7 +12,7 @@ import sardonyx as sx
 from compile import guarded
 from compile.native_agreement import assert_engines_agree
 from compile.test_lower_integer_products import kernels
-from sardonyx._src.compile.kernels.gemm.int8_packing import pack_int8_tensor
+from sardonyx._src.compile.kernels.gemm.integer.int8_packing import pack_int8_tensor
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array

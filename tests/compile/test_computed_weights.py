@@ -13,7 +13,7 @@ from sardonyx._src.compile.kernels.conv.computed_weights import (
     pack_taps,
     transposed_operand,
 )
-from sardonyx._src.compile.kernels.gemm.register_tile import choose_tile
+from sardonyx._src.compile.kernels.gemm.tile.register_tile import choose_tile
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program.operands.tensor import dense_temporary
 from sardonyx._src.dtypes import DataType

@@ -16,7 +16,7 @@ from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.compile.program.steps.program import BindSizes
 from sardonyx._src.ir import Array, Model
-from sardonyx._src.runtime.saved_programs.save import save_compiled
+from sardonyx._src.runtime.saved_programs.writing import save_compiled
 
 RNG = np.random.default_rng(11)
 

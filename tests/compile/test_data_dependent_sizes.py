@@ -16,7 +16,7 @@ from sardonyx._src.compile.program.steps.program import BindSizes, FallbackOp, P
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir import Array
 from sardonyx._src.runtime.engine.engine import NativeEngine
-from sardonyx._src.runtime.saved_programs.save import save_compiled
+from sardonyx._src.runtime.saved_programs.writing import save_compiled
 
 RNG = np.random.default_rng(3)
 COUNTS = (5, 5, 0, 300, 2, 300, 1, 40)  # rows of successive runs: they grow, shrink, and stay

@@ -10,7 +10,7 @@ from compile.lane_widths import with_lanes
 from sardonyx._src.compile.codegen.expressions import Apply, Local, Number
 from sardonyx._src.compile.kernels.depthwise.depthwise import depthwise_step, pack_depthwise_weights
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.tuning.tuning import tuning_for
+from sardonyx._src.compile.kernels.tuning import tuning_for
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program import Buffer, TensorView, Window, row_major_strides
 from sardonyx._src.dtypes import DataType

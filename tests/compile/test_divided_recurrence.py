@@ -10,7 +10,7 @@ import pytest
 
 import sardonyx as sx
 from compile.test_recurrent_forms import FixedLayer, Layer, assert_native, states
-from sardonyx._src.compile.kernels.tuning.tuning import RecurrenceTuning
+from sardonyx._src.compile.kernels.tuning import RecurrenceTuning
 from sardonyx._src.compile.program import Step
 from sardonyx._src.ir import Array
 from sardonyx._src.runtime.runs.native_program import compile_for_host

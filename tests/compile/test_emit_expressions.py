@@ -19,7 +19,7 @@ from sardonyx._src.compile.codegen.expressions import (
 )
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
-from sardonyx._src.compile.kernels.gemm.microkernel import is_cheap
+from sardonyx._src.compile.kernels.gemm.tile.microkernel import is_cheap
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.dtypes import DataType
 

@@ -12,7 +12,7 @@ from compile.stages import AVX512, regions_of
 from models import parse_model
 from sardonyx._src.compile.codegen.canonical_text import canonical_text
 from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue, epilogue_arguments
-from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
+from sardonyx._src.compile.kernels.gemm.tile.integer_epilogue import IntegerEpilogue
 from sardonyx._src.compile.partition import FusedEpilogue, Region
 from sardonyx._src.compile.program import Buffer, TensorView
 from sardonyx._src.dtypes import DataType

@@ -12,12 +12,12 @@ from compile.stages import AVX512, stages_of
 from compile.test_few_rows import draw, tensors_of
 from models import parse_model
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.gemm.few_columns import (
-    GRID,
+from sardonyx._src.compile.kernels.gemm.unpacked.few_columns import (
     FewColumns,
     few_columns_step,
     is_few_columns,
 )
+from sardonyx._src.compile.kernels.gemm.unpacked.few_columns_kernel import GRID
 from sardonyx._src.compile.program.operands.tensor import transpose_matrix
 from sardonyx._src.ir import Array, Model, Tensor
 

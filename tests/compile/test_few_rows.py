@@ -11,8 +11,8 @@ from compile import guarded
 from compile.native_agreement import assert_engines_agree
 from compile.stages import stages_of
 from sardonyx._src.compile.codegen import Target
-from sardonyx._src.compile.kernels.gemm.few_rows import reads_in_place
-from sardonyx._src.compile.kernels.gemm.transposed_left import (
+from sardonyx._src.compile.kernels.gemm.unpacked.few_rows import reads_in_place
+from sardonyx._src.compile.kernels.gemm.unpacked.transposed_left import (
     with_dense_rows,
 )
 from sardonyx._src.compile.llvm.jit import host_target

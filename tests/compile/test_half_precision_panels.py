@@ -12,11 +12,11 @@ from compile.test_matmul_kernel import Memory, assert_close, draw, make_target
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.codegen.expressions import Apply, Local
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
-from sardonyx._src.compile.kernels.gemm.packing import make_constant, make_lazy_panels, pack_bias
-from sardonyx._src.compile.kernels.gemm.panels import pack_constant
-from sardonyx._src.compile.kernels.gemm.register_tile import make_tile
-from sardonyx._src.compile.kernels.tuning.tuning import TUNINGS
+from sardonyx._src.compile.kernels.gemm.floats.matmul import matmul_steps
+from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant, make_lazy_panels, pack_bias
+from sardonyx._src.compile.kernels.gemm.packing.panels import pack_constant
+from sardonyx._src.compile.kernels.gemm.tile.register_tile import make_tile
+from sardonyx._src.compile.kernels.tuning import TUNINGS
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program.operands.lazy_constants import iter_bytes
 from sardonyx._src.dtypes import DataType

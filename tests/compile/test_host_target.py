@@ -1,4 +1,4 @@
-"""The host target: queried from LLVM once, and then read from the cache."""
+"""The host target: a class of x86-64 processors, read from the system, or a processor that LLVM describes."""
 
 from __future__ import annotations
 
@@ -6,29 +6,33 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
+import sardonyx as sx
+from sardonyx._src.compile.linker.features import X86_FLAGS, saved_program_machine
 from sardonyx._src.compile.llvm import compiler
 from sardonyx._src.compile.llvm import host_target as processor
 from sardonyx._src.compile.llvm.cache import ObjectCache
-from sardonyx._src.compile.llvm.host_target import target_from_info
+from sardonyx._src.compile.llvm.host_target import LINUX_TRIPLE, linux_features, target_from_info
 from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.llvm.target_classes import CLASSES, TargetClass, classes_of
 
-needs_linux = pytest.mark.skipif(processor.host_key() is None, reason="the host has no cache key")
+needs_x86_linux = pytest.mark.skipif(saved_program_machine() != "x86_64", reason="for x86-64 under Linux")
 PRINT_TARGET = """
 import json, sys
 from dataclasses import asdict
 from sardonyx._src.compile.llvm.jit import host_target
 print(json.dumps([asdict(host_target()), "llvmlite" in sys.modules]))
 """
+INFO = {"triple": "x86_64-pc-linux-gnu", "cpu": "znver4", "compiler": "1"}
 
 
-def query_in_new_process(folder: Path) -> tuple[dict[str, object], bool]:
+def query_in_new_process(folder: Path, name: str = "") -> tuple[dict[str, object], bool]:
     """The host target in a new process, and whether the process loaded LLVM to query it."""
-    environment = {**os.environ, "SARDONYX_CACHE": str(folder)}
+    environment = {**os.environ, "SARDONYX_CACHE": str(folder), "SARDONYX_TARGET": name}
     process = subprocess.run(
         [sys.executable, "-c", PRINT_TARGET], env=environment, capture_output=True, check=True
     )
@@ -36,24 +40,83 @@ def query_in_new_process(folder: Path) -> tuple[dict[str, object], bool]:
     return target, is_loaded
 
 
-def test_the_target_is_that_of_llvm() -> None:
-    assert host_target() == target_from_info(compiler.query_host_info())
+def text_of(features: tuple[str, ...]) -> str:
+    return ",".join(f"+{name}" for name in features)
+
+
+@needs_x86_linux
+def test_the_system_and_llvm_describe_the_same_class() -> None:
+    by_llvm = target_from_info(compiler.query_host_info())
+    names = {feature[1:] for feature in by_llvm.features.split(",")}
+    assert names == {feature[1:] for feature in host_target().features.split(",")}
+    assert (by_llvm.cpu, by_llvm.lanes, by_llvm.compiler) == (
+        host_target().cpu,
+        host_target().lanes,
+        host_target().compiler,
+    )
+
+
+@needs_x86_linux
+def test_llvm_is_not_loaded_to_describe_the_processor(tmp_path: Path) -> None:
+    assert query_in_new_process(tmp_path) == (asdict(host_target()), False)
+
+
+@pytest.mark.parametrize("target_class", CLASSES, ids=lambda target_class: target_class.name)
+def test_llvm_generates_code_for_each_class(target_class: TargetClass) -> None:
+    """LLVM ignores features that it does not know, with a warning on standard error."""
+    arguments = (
+        "define void @f() { ret void }",
+        LINUX_TRIPLE,
+        target_class.cpu,
+        text_of(target_class.features),
+    )
+    script = f"from sardonyx._src.compile.llvm import compiler\nprint(len(compiler.compile_module(*{arguments})) > 100)"
+    process = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert (process.stdout, process.stderr) == ("True\n", "")
+
+
+def test_classes_are_ordered_and_checked_when_code_is_loaded() -> None:
+    """A class precedes those that it contains; its features are among those that loading a program compares."""
+    for position, target_class in enumerate(CLASSES):
+        assert set(target_class.features) <= X86_FLAGS.keys()
+        assert not any(
+            set(later.features) > set(target_class.features) for later in CLASSES[position + 1 :]
+        ), target_class.name
 
 
 @pytest.mark.parametrize(
-    ("features", "lanes", "has_fma", "registers"),
+    ("features", "name", "lanes", "has_fma", "registers"),
     [
-        ("+sse2,-avx,-avx2,-avx512f,-fma", 4, False, 16),
-        ("+sse2,+avx,-avx2,-avx512f,-fma", 8, False, 16),
-        ("+avx,+avx2,-avx512f,+fma,+f16c", 8, True, 16),
-        ("+avx,+avx2,-avx512f,+fma,-f16c", 8, False, 16),
-        ("+avx,+avx2,+avx512f,+fma,+f16c", 16, True, 32),
+        (("cmov", "sse2"), "x86-64", 4, False, 16),
+        ((*CLASSES[6].features, "avx"), "x86-64-v2", 4, False, 16),
+        (CLASSES[5].features, "x86-64-v3", 8, True, 16),
+        (tuple(name for name in CLASSES[5].features if name != "f16c"), "x86-64-v2", 4, False, 16),
+        ((*CLASSES[3].features, "avxvnni"), "x86-64-v4", 16, True, 32),
+        ((*CLASSES[1].features, "avx512vbmi", "gfni"), "x86-64-v4-bf16", 16, True, 32),
     ],
 )
-def test_features_determine_the_registers(features: str, lanes: int, has_fma: bool, registers: int) -> None:
-    host_info = {"triple": "x86_64-pc-linux-gnu", "cpu": "x", "features": features, "compiler": "1"}
-    target = target_from_info(host_info)
+def test_features_determine_the_class(
+    features: tuple[str, ...], name: str, lanes: int, has_fma: bool, registers: int
+) -> None:
+    assert classes_of(features)[0].name == name
+    target = target_from_info({**INFO, "features": text_of(features)})
     assert (target.lanes, target.has_fma, target.registers) == (lanes, has_fma, registers)
+    assert target.vendor == "AuthenticAMD"
+
+
+@needs_x86_linux
+def test_a_lower_class_can_be_chosen(tmp_path: Path) -> None:
+    target, _ = query_in_new_process(tmp_path, "x86-64-v2")
+    assert (target["cpu"], target["lanes"], target["has_fma"]) == ("x86-64-v2", 4, False)
+
+
+def test_unknown_and_unsupported_classes_are_errors() -> None:
+    info = {**INFO, "features": text_of(CLASSES[5].features)}
+    with pytest.raises(sx.InputError, match=r"SARDONYX_TARGET must be one of .*x86-64-v2.*; got 'haswell'"):
+        target_from_info(info, "haswell")
+    with pytest.raises(sx.UnsupportedProcessor, match="requires avx512f") as caught:
+        target_from_info(info, "x86-64-v4")
+    assert "avx512f" in caught.value.features
 
 
 def test_arm_has_fma() -> None:
@@ -63,18 +126,40 @@ def test_arm_has_fma() -> None:
     assert (target.lanes, target.has_fma, target.registers) == (4, True, 32)
 
 
-@needs_linux
-def test_a_second_process_reads_the_cache(tmp_path: Path) -> None:
-    expected = asdict(host_target())
-    assert query_in_new_process(tmp_path) == (expected, True)
-    assert query_in_new_process(tmp_path) == (expected, False)
-
-
-@needs_linux
-def test_the_target_of_another_processor_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.skipif(processor.host_key() is None, reason="the host has no cache key")
+def test_the_description_of_another_processor_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(processor, "default_cache", lambda: ObjectCache(tmp_path))
-    other = replace(host_target(), cpu="another")
-    processor.store_target(other)
-    assert processor.load_cached_target() == other
+    processor.store_host_info(INFO)
+    assert processor.cached_host_info() == INFO
     monkeypatch.setattr(processor, "host_key", lambda: "another machine")
-    assert processor.load_cached_target() is None
+    assert processor.cached_host_info() is None
+
+
+@needs_x86_linux
+def test_a_session_compiles_for_the_chosen_class(tmp_path: Path) -> None:
+    """The program that one class has cached is not used for another."""
+    model = tmp_path / "model.onnx"
+    sx.save(
+        sx.from_text(
+            '<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { y = Exp(x) }'
+        ),
+        model,
+    )
+    script = (
+        "import numpy as np, sardonyx as sx\n"
+        f"session = sx.Session({str(model)!r}, engine='native')\n"
+        "y = session.run({'x': np.linspace(-3, 3, 37, dtype=np.float32)})['y']\n"
+        "print(session.stats.compilations, y.tobytes().hex())"
+    )
+    lines = []
+    best = classes_of(linux_features())[0].name
+    for name in ("x86-64", best, "x86-64"):
+        environment = {**os.environ, "SARDONYX_CACHE": str(tmp_path / "cache"), "SARDONYX_TARGET": name}
+        process = subprocess.run(
+            [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+        )
+        lines.append(process.stdout.split())
+    assert [line[0] for line in lines] == ["1", "1", "0"]
+    assert lines[0] == ["1", lines[2][1]]

@@ -29,8 +29,8 @@ from sardonyx._src.compile.kernels.block_quantized.int8_rows import (
 )
 from sardonyx._src.compile.kernels.block_quantized.matmul import block_quantized_matmul_step
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.gemm.int8_dot import has_vnni
-from sardonyx._src.compile.kernels.tuning.tuning import BlockQuantizedTuning
+from sardonyx._src.compile.kernels.gemm.integer.int8_dot import has_vnni
+from sardonyx._src.compile.kernels.tuning import BlockQuantizedTuning
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.interp.interpreter import Interpreter

@@ -10,13 +10,13 @@ import pytest
 from compile import guarded
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.codegen.expressions import Apply, Cast, Local, Number, Scalar
-from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue, expand_row_vector
-from sardonyx._src.compile.kernels.gemm.integer_matmul import integer_matmul_steps
-from sardonyx._src.compile.kernels.gemm.packed_int8 import (
+from sardonyx._src.compile.kernels.gemm.integer.integer_matmul import integer_matmul_steps
+from sardonyx._src.compile.kernels.gemm.integer.packed_int8 import (
     make_padded_temporary,
     pack_int8_constant,
     view_as_int8x4,
 )
+from sardonyx._src.compile.kernels.gemm.tile.integer_epilogue import IntegerEpilogue, expand_row_vector
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program import Kernel, Step, TensorView
 from sardonyx._src.dtypes import DataType

@@ -13,7 +13,7 @@ import platformdirs
 import pytest
 
 from sardonyx._src.compile.llvm.cache import ObjectCache, default_folder
-from sardonyx._src.compile.llvm.jit import Library, compile_module, host_target, load
+from sardonyx._src.compile.llvm.jit import Library, Module, compile_module, host_target, load
 
 TWICE = """define void @twice(ptr noalias %x, ptr noalias %y, i64 %n) {
 entry:
@@ -31,6 +31,7 @@ loop:
 done:
  ret void
 }"""
+KEY = Module.of_text(TWICE).cache_key
 
 
 def twice(library: Library) -> list[float]:
@@ -51,13 +52,13 @@ def test_text_that_llvm_rejects_raises_an_assertion_error() -> None:
 
 def test_a_kernel_is_cached_on_disk(tmp_path: Path) -> None:
     cache = ObjectCache(tmp_path)
-    assert cache.get(host_target().key, TWICE) is None
+    assert cache.get(host_target().key, KEY) is None
     load(TWICE, ["twice"], cache)
-    code = cache.get(host_target().key, TWICE)
+    code = cache.get(host_target().key, KEY)
     assert code is not None
     assert twice(Library(code, ["twice"])) == [2, 4, 6]
-    assert cache.get("another processor", TWICE) is None
-    assert cache.get(host_target().key, TWICE + "\n") is None
+    assert cache.get("another processor", KEY) is None
+    assert cache.get(host_target().key, KEY + "\n") is None
 
 
 @pytest.mark.parametrize("damage", [b"", b"short", bytes(200)])
@@ -66,9 +67,9 @@ def test_a_damaged_entry_is_compiled_again(tmp_path: Path, damage: bytes) -> Non
     load(TWICE, ["twice"], cache)
     (path,) = tmp_path.iterdir()
     path.write_bytes(damage)
-    assert cache.get(host_target().key, TWICE) is None
+    assert cache.get(host_target().key, KEY) is None
     assert twice(load(TWICE, ["twice"], cache)) == [2, 4, 6]
-    assert cache.get(host_target().key, TWICE) is not None
+    assert cache.get(host_target().key, KEY) is not None
 
 
 def test_a_copied_entry_is_not_that_of_another_kernel(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import time
 import numpy as np
 import pytest
 
-from sardonyx._src.compile.kernels.gemm.packing import make_lazy_panels
-from sardonyx._src.compile.kernels.gemm.register_tile import make_tile
+from sardonyx._src.compile.kernels.gemm.packing.packing import make_lazy_panels
+from sardonyx._src.compile.kernels.gemm.tile.register_tile import make_tile
 from sardonyx._src.compile.kernels.winograd.tiles import TileTransforms
 from sardonyx._src.compile.kernels.winograd.transforms import F2X3, F4X3
 from sardonyx._src.compile.kernels.winograd.weight_transform import transform_weights

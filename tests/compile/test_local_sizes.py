@@ -20,7 +20,7 @@ from sardonyx._src.compile.program.steps.program import Program, depends_on
 from sardonyx._src.compile.program.verification.verify_local_sizes import verify_local_sizes
 from sardonyx._src.ir import Array
 from sardonyx._src.runtime.engine.engine import NativeEngine
-from sardonyx._src.runtime.saved_programs.save import save_compiled
+from sardonyx._src.runtime.saved_programs.writing import save_compiled
 
 LOOPS, GROUP = 12, 4
 BAGS = """g (float[V,8] w, int64[M] index, {weights} int64[B] o) => (float[K,8] y)

@@ -13,9 +13,9 @@ from compile import guarded
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.codegen.expressions import Apply, Local, Number
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
-from sardonyx._src.compile.kernels.gemm.packing import make_constant, pack_bias
-from sardonyx._src.compile.kernels.gemm.panels import pack_constant, pack_tensor
+from sardonyx._src.compile.kernels.gemm.floats.matmul import matmul_steps
+from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant, pack_bias
+from sardonyx._src.compile.kernels.gemm.packing.panels import pack_constant, pack_tensor
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program import Buffer, Kernel, Step, TensorView
 from sardonyx._src.ir import Array

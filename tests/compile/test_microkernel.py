@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sardonyx._src.compile.kernels.gemm.packing import make_lazy_panels, pack_bias
-from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile, choose_tile, make_tile
-from sardonyx._src.compile.kernels.tuning.tuning import tuning_for
+from sardonyx._src.compile.kernels.gemm.packing.packing import make_lazy_panels, pack_bias
+from sardonyx._src.compile.kernels.gemm.tile.register_tile import RegisterTile, choose_tile, make_tile
+from sardonyx._src.compile.kernels.tuning import tuning_for
 from sardonyx._src.compile.llvm.jit import host_target
 
 

@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sardonyx._src.compile.kernels.gemm.packing import make_lazy_panels
-from sardonyx._src.compile.kernels.gemm.packing_kernel import constant_packing_module, copy_into_panels
-from sardonyx._src.compile.kernels.gemm.register_tile import make_tile
+from sardonyx._src.compile.kernels.gemm.packing.packing import make_lazy_panels
+from sardonyx._src.compile.kernels.gemm.packing.packing_kernel import (
+    constant_packing_module,
+    copy_into_panels,
+)
+from sardonyx._src.compile.kernels.gemm.tile.register_tile import make_tile
 from sardonyx._src.compile.llvm.jit import host_target, load
 
 Floats = NDArray[np.float32]

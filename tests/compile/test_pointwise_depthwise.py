@@ -19,7 +19,7 @@ from sardonyx._src.compile.kernels.depthwise.pointwise_depthwise import (
     rows_per_group,
 )
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.tuning.tuning import PointwiseDepthwiseTuning
+from sardonyx._src.compile.kernels.tuning import PointwiseDepthwiseTuning
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program import Buffer, Step, TensorView, Window, row_major_strides
 from sardonyx._src.dtypes import DataType

@@ -13,7 +13,7 @@ from compile.half_precision_copies import convert_to_half, half_feeds
 from compile.random_layers import sample
 from compile.reference_comparison import normal
 from models import parse_model
-from sardonyx._src.compile.kernels.gemm.bf16 import favors_bf16_products
+from sardonyx._src.compile.kernels.gemm.bf16.bf16_arithmetic import favors_bf16_products
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.partition.regions.registry import is_supported
 from sardonyx._src.compile.prepare.prepare import prepare_model

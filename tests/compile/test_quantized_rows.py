@@ -14,10 +14,10 @@ from models import parse_model
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.codegen.expressions import Apply, Cast, Local, Number, Scalar
 from sardonyx._src.compile.kernels.elementwise.quantization import QUANTIZED_RANGES
-from sardonyx._src.compile.kernels.gemm.integer_epilogue import Approximation, IntegerEpilogue
-from sardonyx._src.compile.kernels.gemm.integer_matmul import integer_matmul_steps
-from sardonyx._src.compile.kernels.gemm.packed_int8 import pack_int8_constant
-from sardonyx._src.compile.kernels.gemm.quantized_rows import match_quantized_result
+from sardonyx._src.compile.kernels.gemm.integer.integer_matmul import integer_matmul_steps
+from sardonyx._src.compile.kernels.gemm.integer.packed_int8 import pack_int8_constant
+from sardonyx._src.compile.kernels.gemm.tile.integer_epilogue import Approximation, IntegerEpilogue
+from sardonyx._src.compile.kernels.gemm.tile.quantized_rows import match_quantized_result
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array

@@ -11,7 +11,7 @@ import sardonyx as sx
 from compile.reference_comparison import normal
 from models import parse_model
 from sardonyx._src.compile.codegen import Target
-from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile, choose_tile
+from sardonyx._src.compile.kernels.gemm.tile.register_tile import RegisterTile, choose_tile
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.ir import Tensor
 

@@ -11,8 +11,8 @@ import pytest
 import sardonyx as sx
 from compile.test_matmul_kernel import draw
 from models import parse_model
-from sardonyx._src.compile.kernels.gemm.amx_tiles import has_amx_bf16
-from sardonyx._src.compile.kernels.gemm.bf16 import favors_bf16_products, has_bf16_products
+from sardonyx._src.compile.kernels.gemm.bf16.bf16_arithmetic import favors_bf16_products, has_bf16_products
+from sardonyx._src.compile.kernels.gemm.tile.amx_tiles import has_amx_bf16
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.ir import Array, Model, Tensor

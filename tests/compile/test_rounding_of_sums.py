@@ -16,9 +16,9 @@ from sardonyx._src.compile.kernels.conv.convolution import convolution_step
 from sardonyx._src.compile.kernels.conv.packed_weights import pack_conv_weights
 from sardonyx._src.compile.kernels.conv.weight_gradient import weight_gradient_steps
 from sardonyx._src.compile.kernels.depthwise.weight_gradient import depthwise_weight_gradient_step
-from sardonyx._src.compile.kernels.gemm.few_rows import few_rows_step, reads_in_place
-from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
-from sardonyx._src.compile.kernels.gemm.panels import pack_constant, pack_tensor
+from sardonyx._src.compile.kernels.gemm.floats.matmul import matmul_steps
+from sardonyx._src.compile.kernels.gemm.packing.panels import pack_constant, pack_tensor
+from sardonyx._src.compile.kernels.gemm.unpacked.few_rows import few_rows_step, reads_in_place
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program import Window
 from sardonyx._src.ir import Array

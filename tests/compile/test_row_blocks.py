@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from sardonyx._src.compile.kernels.gemm.row_blocks import balanced_rows_per_unit, imbalance, rows_per_unit
+from sardonyx._src.compile.kernels.gemm.tile.row_blocks import (
+    balanced_rows_per_unit,
+    imbalance,
+    rows_per_unit,
+)
 from sardonyx._src.ir.dims import symbol
 
 TARGET_ROWS = 96

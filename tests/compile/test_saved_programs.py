@@ -23,8 +23,8 @@ from sardonyx._src.errors import LimitError
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max, dim_min, symbol
 from sardonyx._src.runtime.saved_programs import container
 from sardonyx._src.runtime.saved_programs.container import SDX_HEADER, Json
-from sardonyx._src.runtime.saved_programs.dims import decode_dim, encode_dim
-from sardonyx._src.runtime.saved_programs.save import save_compiled
+from sardonyx._src.runtime.saved_programs.encoded_values import decode_dim, encode_dim
+from sardonyx._src.runtime.saved_programs.writing import save_compiled
 
 pytestmark = pytest.mark.skipif(
     features.saved_program_machine() is None, reason="the machine has no saved programs"

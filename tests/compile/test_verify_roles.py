@@ -9,7 +9,7 @@ import pytest
 
 from compile.stages import AVX512, Stages, stages_of
 from sardonyx._src.compile.kernels.epilogue import OperandLayout
-from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
+from sardonyx._src.compile.kernels.gemm.tile.integer_epilogue import IntegerEpilogue
 from sardonyx._src.compile.layouts.laid_out import LayoutItem
 from sardonyx._src.compile.layouts.verify import verify_layouts
 from sardonyx._src.compile.lower import LaidOutRegion

@@ -17,7 +17,7 @@ from sardonyx._src.io import file_stamps, mapped_files
 from sardonyx._src.ir import Array, Model, Tensor
 from sardonyx._src.runtime.engine import shared_programs
 from sardonyx._src.runtime.saved_programs import cache_entries, disk_cache
-from sardonyx._src.runtime.saved_programs.save import save_compiled
+from sardonyx._src.runtime.saved_programs.writing import save_compiled
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system does not fork")
 HAS_PROGRAMS = features.saved_program_machine() is not None

@@ -15,7 +15,7 @@ from sardonyx._src.ir import Model
 from sardonyx._src.ir.verify import verify
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import decode, encode
-from sardonyx._src.proto.node_runs import BLOCK, NODES_OF_GRAPH, VALUE_INFO_OF_GRAPH
+from sardonyx._src.proto.runs import BLOCK, NODES_OF_GRAPH, VALUE_INFO_OF_GRAPH
 from sardonyx._src.proto.wire import UndecodedRun
 
 TAGS = [0, 1, 2, 10, 18, 26, 34, 42, 58, 106, 127, 128, 255]

@@ -11,8 +11,8 @@ from sardonyx._src.errors import SardonyxError
 from sardonyx._src.io.loading.load import map_or_read
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import decode, encode
-from sardonyx._src.proto.node_runs import BLOCK
 from sardonyx._src.proto.record import Record
+from sardonyx._src.proto.runs import BLOCK
 from sardonyx._src.proto.wire import Buffer, Limits
 
 NAMES = ["", "x", "y", "value", "größe", "n" * 130, "n" * 127, "\udcff"]

@@ -14,15 +14,16 @@ import sardonyx as sx
 from models import parse_model, parse_record
 from sardonyx._src.compile.layouts.assignment import LayoutAssignment
 from sardonyx._src.compile.llvm import loaded_kernels
-from sardonyx._src.compile.lower import lowering, registry
+from sardonyx._src.compile.lower import driver as lowering_driver
+from sardonyx._src.compile.lower import registry
 from sardonyx._src.compile.partition import Region, Scope
 from sardonyx._src.compile.partition.partitioner import partition
 from sardonyx._src.ir import Node
 from sardonyx._src.rewrite.engine import driver
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.engine.pattern import Pattern
-from sardonyx._src.runtime.saved_programs import disk_cache, reading
-from sardonyx._src.runtime.saved_programs.save import save_compiled
+from sardonyx._src.runtime.saved_programs import disk_cache, image
+from sardonyx._src.runtime.saved_programs.writing import save_compiled
 from sardonyx._src.runtime.session.session import Engine
 
 F = np.float32
@@ -83,12 +84,12 @@ STAGES = {
     "assign_layouts": PIPELINE + "assign_layouts",
     "place": "sardonyx._src.compile.layouts.assignment.LayoutAssignment.place_kernel",
     "lower": PIPELINE + "lower",
-    "lower a region": "sardonyx._src.compile.lower.lowering.lowering_of",
+    "lower a region": "sardonyx._src.compile.lower.driver.lowering_of",
     "plan_memory": PIPELINE + "plan_memory",
     "encode": PIPELINE + "encode_program",
     "declarations": "sardonyx._src.runtime.declarations.declaration_analysis.analyze_declarations",
     "size function": "sardonyx._src.runtime.programs.relocations.SizeFunctionLoader.load",
-    "compile": "sardonyx._src.compile.llvm.jit.load_or_compile",
+    "compile": "sardonyx._src.compile.llvm.jit.object_code",
     "link": "sardonyx._src.compile.llvm.loaded_kernels.kernel_code",
     "bind": "sardonyx._src.runtime.runs.native_program.FallbackRunner",
     "relocate": "sardonyx._src.runtime.runs.native_program.find_relocations",
@@ -131,7 +132,9 @@ def test_only_the_node_at_fault_becomes_a_fallback(stage: str, monkeypatch: pyte
         monkeypatch.setattr(LayoutAssignment, "place_kernel", place)
     else:
         find = registry.lowering_of
-        monkeypatch.setattr(lowering, "lowering_of", lambda kind: fail if kind == "Softmax" else find(kind))
+        monkeypatch.setattr(
+            lowering_driver, "lowering_of", lambda kind: fail if kind == "Softmax" else find(kind)
+        )
     session = assert_answers(new_text())
     assert session.engine == "native" and session.stats.fallback_nodes == 1
     [(fault, count)] = session.stats.compiler_faults.items()
@@ -149,7 +152,9 @@ def test_a_program_with_a_failure_is_neither_shared_nor_cached(
     sx.save(parse_model(new_text()), path)
     with monkeypatch.context() as context:
         find = registry.lowering_of
-        context.setattr(lowering, "lowering_of", lambda kind: fail if kind == "Softmax" else find(kind))
+        context.setattr(
+            lowering_driver, "lowering_of", lambda kind: fail if kind == "Softmax" else find(kind)
+        )
         for _ in range(2):
             with pytest.warns(sx.CompilerWarning):
                 assert sx.Session(path).stats.fallback_nodes == 1
@@ -182,7 +187,7 @@ def test_an_entry_that_cannot_be_decoded_is_compiled_again(
     sx.save(parse_model(new_text()), path)
     expected = sx.Session(path).run(FEEDS)
     disk_cache.OPEN_PROGRAMS.clear()
-    monkeypatch.setattr(reading, "read_image", raise_defect)
+    monkeypatch.setattr(image, "read_image", raise_defect)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for engine in ENGINES:
@@ -193,7 +198,7 @@ def test_a_saved_program_that_cannot_be_opened_is_a_typed_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save_compiled(parse_model(new_text()), tmp_path / "m.sdx")
-    monkeypatch.setattr(reading, "read_image", raise_defect)
+    monkeypatch.setattr(image, "read_image", raise_defect)
     with pytest.raises(sx.CompilationError, match="open a saved program"):
         sx.Session(tmp_path / "m.sdx")
     monkeypatch.setattr("sardonyx._src.compile.pipeline.lower", raise_defect)

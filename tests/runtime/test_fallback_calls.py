@@ -66,6 +66,42 @@ def test_results_of_runs_are_independent() -> None:
     assert first["label"] is not second["label"]
 
 
+def test_bound_kernels_read_feeds_that_are_another_array_in_every_run() -> None:
+    """Native steps read the same feeds."""
+    model = model_of("""g (float[N,2] x, int64[M] i) => (seq(map(string, float)) maps, string[M] label, float[N,2] y, int64[M] j)
+        <string[2] labels = {"a", "b"}> {
+        maps = ai.onnx.ml.ZipMap<classlabels_strings = ["a", "b"]>(x)
+        label = Gather(labels, i)
+        y = Neg(x)
+        j = Neg(i)
+    }""")
+    session = sx.Session(model, engine="native", threads=1)
+    repeat(session, {"x": np.array([[1, 2]], np.float32), "i": np.array([0, 1, 0])})
+    result = session.run({"x": np.array([[6, 5]], np.float32), "i": np.array([1, -1, 0])})
+    assert (session.stats.fallback_nodes, session.stats.fast_path_runs) == (2, 2)
+    assert result["maps"] == [{"a": 6, "b": 5}] and result["label"].tolist() == ["b", "b", "a"]
+    with pytest.raises(EvaluationError, match="Gather"):
+        session.run({"x": np.array([[6, 5]], np.float32), "i": np.array([1, 2, 0])})
+
+
+def test_a_result_may_be_read_twice_or_replaced() -> None:
+    """A kernel writes into the tensor of native steps only if nothing else reads its result."""
+    text = """g (string[N] x) => (float[N,2] y, float[N,2] counts) {
+        tokens = com.microsoft.Tokenizer <mark = 0, tokenexp = "[a-z]+", pad_value = "#", mincharnum = 1> (x)
+        counts = TfIdfVectorizer <mode = "TF", min_gram_length = 1, max_gram_length = 1, max_skip_count = 0,
+            pool_strings = ["a", "b"], ngram_counts = [0], ngram_indexes = [0, 1]> (tokens)
+        y = Neg(counts)
+    }"""
+    session = sx.Session(parse_model(text, more='"com.microsoft": 1'), engine="native", threads=1)
+    repeat(session, {"x": np.array(["a b a", "b"], object)})
+    first = session.run({"x": np.array(["b b", "a"], object)})
+    second = session.run({"x": np.array(["", "a b"], object)})
+    assert session.stats.fast_path_runs == 3
+    for result, expected in ((first, [[0, 2], [1, 0]]), (second, [[0, 0], [1, 1]])):
+        np.testing.assert_array_equal(result["counts"], np.array(expected, np.float32))
+        np.testing.assert_array_equal(result["y"], -np.array(expected, np.float32))
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_fed_strings_take_the_fast_path(threads: int) -> None:
     session = sx.Session(model_of(WORDS), engine="native", threads=threads)

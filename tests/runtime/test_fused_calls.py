@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import chain
 
@@ -13,8 +14,12 @@ from models import parse_model
 from sardonyx._src.compile.program import Step
 from sardonyx._src.ir import Array, Model
 from sardonyx._src.ir.build import attribute
+from sardonyx._src.ops.ml.identity_key import IdentityKey
+from sardonyx._src.ops.text.ngram_vectors import NgramLists, build_vectorizer
+from sardonyx._src.ops.text.token_runs import MARK
+from sardonyx._src.ops.text.word_counts import MARK_NUMBER, WordCounter, word_counter
 from sardonyx._src.runtime.engine.engine import NativeEngine
-from sardonyx._src.runtime.fast_path.bound_calls import FallbackCall, FusedCall
+from sardonyx._src.runtime.fast_path.bound_calls import BoundCall, ReplacedCall
 from sardonyx._src.runtime.session.session import Session
 
 MICROSOFT = '"com.microsoft": 1'
@@ -78,7 +83,7 @@ def run_twice(
     return session, y
 
 
-def fused_calls(session: Session) -> int:
+def replaced_calls(session: Session) -> int:
     """The number of fallback operations that other calls perform."""
     engine = session._runner
     assert isinstance(engine, NativeEngine)
@@ -87,8 +92,8 @@ def fused_calls(session: Session) -> int:
         p.calls.calls.values() for p in paths if p is not None and p.calls is not None
     )
     kinds = [type(call) for call in calls]
-    assert FallbackCall in kinds
-    return kinds.count(FusedCall)
+    assert BoundCall in kinds
+    return kinds.count(ReplacedCall)
 
 
 def expected_of(model: Model, texts: Sequence[str], shape: tuple[int, ...]) -> Array:
@@ -106,7 +111,7 @@ def expected_of(model: Model, texts: Sequence[str], shape: tuple[int, ...]) -> A
 def test_words_are_counted_as_by_single_operators(vectorizer: str, count: int, threads: int) -> None:
     model, texts = text_model(vectorizer=vectorizer), draw_texts(count)
     session, y = run_twice(model, texts, (count, 1), threads)
-    assert fused_calls(session) == 3
+    assert replaced_calls(session) == 3
     np.testing.assert_array_equal(y, expected_of(model, texts, (count, 1)))
 
 
@@ -118,14 +123,14 @@ def test_cases_of_every_alphabet(action: str, alphabet: str) -> None:
     texts = [" ".join(rng.choice(words, 4)) for _ in range(40)]
     model = text_model(normalizer=f'is_case_sensitive = 1, case_change_action = "{action}"')
     session, y = run_twice(model, texts, (40, 1))
-    assert fused_calls(session) == 3
+    assert replaced_calls(session) == 3
     np.testing.assert_array_equal(y, expected_of(model, texts, (40, 1)))
 
 
 def test_a_vector_of_texts_needs_no_reshape() -> None:
     model, texts = text_model(shape="N"), draw_texts(9)
     session, y = run_twice(model, texts, (9,))
-    assert fused_calls(session) == 2
+    assert replaced_calls(session) == 2
     np.testing.assert_array_equal(y, expected_of(model, texts, (9,)))
 
 
@@ -135,7 +140,7 @@ def test_short_words_do_not_count() -> None:
         draw_texts(60),
     )
     session, y = run_twice(model, texts, (60, 1))
-    assert fused_calls(session) == 3
+    assert replaced_calls(session) == 3
     np.testing.assert_array_equal(y, expected_of(model, texts, (60, 1)))
 
 
@@ -157,8 +162,33 @@ def test_short_words_do_not_count() -> None:
 def test_other_chains_are_called_one_by_one(changed: dict[str, str], reason: str) -> None:
     model, texts = text_model(**changed), draw_texts(30)
     session, y = run_twice(model, texts, (30, 1))
-    assert fused_calls(session) == 0, reason
+    assert replaced_calls(session) == 0, reason
     np.testing.assert_array_equal(y, expected_of(model, texts, (30, 1)))
+
+
+def counter_of(words: tuple[str, ...], weights: tuple[float, ...] | None, *, is_binary: bool) -> WordCounter:
+    """A counter of words of at least two characters; the word i has the index 2 * i."""
+    lists = NgramLists(None, words, (0,), tuple(range(0, 2 * len(words), 2)), weights)
+    vectorizer = build_vectorizer(IdentityKey(lists), 1, 1, is_binary=is_binary)
+    counter = word_counter(re.compile("[a-z0-9_]+"), None, vectorizer, 2, 1000)
+    assert counter is not None
+    return counter
+
+
+def test_each_of_a_few_distinct_words_is_one_look_up() -> None:
+    counter = counter_of(("one", "a", "two"), None, is_binary=False)
+    assert counter.columns == {"one": 0, "two": 4, MARK: MARK_NUMBER}
+    texts = np.array(["two a two", "", "one x two"], object)
+    assert counter.count(texts).tolist() == [[0, 0, 0, 0, 2], [0, 0, 0, 0, 0], [1, 0, 0, 0, 1]]
+    out = np.full((1, 5), np.nan, np.float32)
+    assert counter.count(texts[:1], out).base is out
+    assert out.tolist() == [[0, 0, 0, 0, 2]]
+
+
+def test_weighted_and_repeated_words_have_no_columns() -> None:
+    assert counter_of(("one", "two"), (1.0, 2.0), is_binary=False).columns is None
+    assert counter_of(("one", "two"), None, is_binary=True).columns is None
+    assert counter_of(("one", "two", "one"), None, is_binary=False).columns is None
 
 
 def test_a_run_with_other_sizes_starts_over() -> None:
@@ -218,6 +248,6 @@ def test_longer_n_grams_are_counted_within_texts(rows: int, shortest: int, mode:
     node.set_attribute(attribute("max_gram_length", 3))
     texts = ["one two two", "two i two", *draw_texts(rows)][:rows]
     session, y = run_twice(model, texts, (rows, 1))
-    assert fused_calls(session) == 3
+    assert replaced_calls(session) == 3
     np.testing.assert_array_equal(y, expected_of(model, texts, (rows, 1)))
     assert np.abs(y).sum() > 0

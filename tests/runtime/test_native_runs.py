@@ -97,6 +97,25 @@ def test_feeds_whose_dtype_is_another_object_take_the_fast_path() -> None:
         assert session.stats.fast_path_runs == before + 1
 
 
+@pytest.mark.parametrize(("usual", "other"), [(np.int64, "q"), (np.uint64, "Q")])
+def test_integers_of_long_long_take_the_fast_path(usual: type[np.generic], other: str) -> None:
+    """On many systems NumPy has two types of 64-bit integers, which are equal."""
+    name = np.dtype(usual).name
+    session = make_session(f"g ({name}[N] x) => ({name}[N] y) {{ y = Add(x, x) }}")
+    for count in (3, 3, 3, 5):
+        x = np.arange(count).astype(other)
+        assert x.dtype == usual
+        assert session.run({"x": x})["y"].tolist() == (2 * x).tolist()
+    assert session.stats.fast_path_runs == 2
+    unequal = {"q": (np.uint64, np.int32, np.float64), "Q": (np.int64, np.uint32, np.float64)}[other]
+    swapped = np.arange(3, dtype=usual).astype(np.dtype(usual).newbyteorder())
+    assert session.run({"x": swapped})["y"].tolist() == [0, 2, 4]
+    for dtype in unequal:
+        with pytest.raises(InputError, match=f"must be {name}"):
+            session.run({"x": np.arange(3, dtype=dtype)})
+    assert session.stats.fast_path_runs == 2
+
+
 def test_kernels_read_the_declared_dtype_object() -> None:
     value = convert_tensor(pickle.loads(pickle.dumps(np.zeros(2, F))), sx.DataType.FLOAT, "x")
     assert value.dtype is sx.DataType.FLOAT.numpy

@@ -171,9 +171,9 @@ def test_nested_loops() -> None:
     assert any(compiled_subgraphs(body) for body in reached_bodies(engine))
 
 
-@pytest.mark.parametrize("nodes", [3, 25])
+@pytest.mark.parametrize("nodes", [1, 3, 25])
 def test_a_carried_value_may_grow(nodes: int) -> None:
-    """A body of few nodes is interpreted, because each call has other sizes."""
+    """A body of very few nodes is interpreted, because each call has other sizes."""
     text = f"""g (float[N] x, int64 m) => (float[M] y) {{
       y = Loop <body = each (int64 i, bool on, float[K] s) => (bool goes, float[L] t) {{
         goes = Identity(on)
@@ -185,7 +185,7 @@ def test_a_carried_value_may_grow(nodes: int) -> None:
         text, {"x": floats(2), "m": np.array(5)}, {"x": floats(0), "m": np.array(2)}
     )
     (body,) = reached_bodies(engine)
-    assert len(compiled_subgraphs(body)) == (nodes > 3)
+    assert len(compiled_subgraphs(body)) == (nodes > 1)
 
 
 def test_values_that_a_body_passes_through_are_not_copied() -> None:

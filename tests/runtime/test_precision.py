@@ -12,7 +12,7 @@ import pytest
 import sardonyx as sx
 from models import parse_model
 from sardonyx._src.cli.main import main
-from sardonyx._src.compile.kernels.gemm.bf16 import favors_bf16_products, has_bf16_products
+from sardonyx._src.compile.kernels.gemm.bf16.bf16_arithmetic import favors_bf16_products, has_bf16_products
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.ir import Array, Model
 from sardonyx._src.runtime.programs import precision as precision_module

@@ -33,7 +33,7 @@ from sardonyx._src.ir.dims.atoms import DimCall
 from sardonyx._src.runtime.engine import shared_programs
 from sardonyx._src.runtime.saved_programs import disk_cache
 from sardonyx._src.runtime.saved_programs.disk_cache import CachedEngine
-from sardonyx._src.runtime.saved_programs.save import save_compiled
+from sardonyx._src.runtime.saved_programs.writing import save_compiled
 
 pytestmark = pytest.mark.skipif(
     features.saved_program_machine() is None, reason="the machine has no saved programs"

@@ -9,7 +9,7 @@ import pytest
 
 import sardonyx as sx
 from sardonyx._src.compile.codegen import Target
-from sardonyx._src.compile.kernels.gemm.panels import choose_panel_tile
+from sardonyx._src.compile.kernels.gemm.packing.panels import choose_panel_tile
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.compile.program.steps.step import RowGroups

@@ -18,7 +18,7 @@ from sardonyx._src.runtime.engine.engine import NativeEngine
 from sardonyx._src.runtime.engine.shared_programs import SHARED_PROGRAMS
 from sardonyx._src.runtime.saved_programs import disk_cache
 from sardonyx._src.runtime.saved_programs.container import Json
-from sardonyx._src.runtime.saved_programs.encoded_assumptions import decode_assumptions, encode_assumptions
+from sardonyx._src.runtime.saved_programs.encoded_values import decode_assumptions, encode_assumptions
 from sardonyx._src.runtime.specialization.programs import MAX_ELEMENTS, SpecializedPrograms
 
 RNG = np.random.default_rng(11)

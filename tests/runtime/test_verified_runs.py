@@ -22,7 +22,7 @@ from sardonyx._src.compile.program.memory.memory_plan import MemoryPlan, plan_me
 from sardonyx._src.compile.program.steps.program import Program
 from sardonyx._src.ir import Model
 from sardonyx._src.runtime.runs.native_program import compile_for_host
-from sardonyx._src.runtime.session import session_opening
+from sardonyx._src.runtime.session import engine_opening
 from sardonyx._src.runtime.session.session import Engine
 from sardonyx._src.runtime.verification import verified_programs
 
@@ -272,7 +272,7 @@ def test_a_session_that_falls_back_to_the_reference_engine_verifies_nothing(
     def refuse(*_: object, **__: object) -> NoReturn:
         raise sx.MissingPackage("llvmlite is not installed", package="llvmlite")
 
-    monkeypatch.setattr(session_opening, "make_native_engine", refuse)
+    monkeypatch.setattr(engine_opening, "compile_engine", refuse)
     session = sx.Session(chain(), verify="first")
     other = pickle.loads(pickle.dumps(session))
     for each in (session, other):

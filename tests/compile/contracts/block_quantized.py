@@ -14,7 +14,7 @@ from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.block_quantized.blocks import BlockQuantizedMatrix, pack_blocks
 from sardonyx._src.compile.kernels.block_quantized.int8_rows import quantize_rows_step, quantized_row_bytes
 from sardonyx._src.compile.kernels.block_quantized.matmul import block_quantized_matmul_step
-from sardonyx._src.compile.kernels.gemm.int8_dot import has_vnni
+from sardonyx._src.compile.kernels.gemm.integer.int8_dot import has_vnni
 from sardonyx._src.compile.program import Step
 from sardonyx._src.compile.program.operands.tensor import dense_temporary
 from sardonyx._src.dtypes import DataType

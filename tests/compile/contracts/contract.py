@@ -18,7 +18,7 @@ from compile.contracts.targets import HOST, target_classes
 from compile.contracts.trial import CHECKED_RUNS, RUNS, Trial
 from sampling import FACTOR
 from sardonyx._src.compile.codegen import Target
-from sardonyx._src.compile.llvm.loaded_kernels import sources_digest
+from sardonyx._src.compile.llvm.sources import sources_digest
 from sardonyx._src.compile.program import Step
 
 Axes: TypeAlias = Mapping[str, Sequence[Any]]

@@ -24,10 +24,11 @@ from sardonyx._src.compile.kernels.conv.integer_convolution import (
     pack_integer_weights,
 )
 from sardonyx._src.compile.kernels.conv.packed_weights import pack_conv_weights, packs_lines
-from sardonyx._src.compile.kernels.gemm.bf16 import BF16_PER_WORD, has_bf16_products
-from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
-from sardonyx._src.compile.kernels.gemm.packed_int8 import make_padded_temporary, view_as_int8x4
-from sardonyx._src.compile.kernels.gemm.packing import make_constant
+from sardonyx._src.compile.kernels.gemm.bf16.bf16_arithmetic import has_bf16_products
+from sardonyx._src.compile.kernels.gemm.bf16.bf16_words import BF16_PER_WORD
+from sardonyx._src.compile.kernels.gemm.integer.packed_int8 import make_padded_temporary, view_as_int8x4
+from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant
+from sardonyx._src.compile.kernels.gemm.tile.integer_epilogue import IntegerEpilogue
 from sardonyx._src.compile.program import Step, Window
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array

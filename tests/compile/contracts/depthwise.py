@@ -25,7 +25,7 @@ from sardonyx._src.compile.kernels.depthwise.integer_depthwise import (
 from sardonyx._src.compile.kernels.depthwise.pointwise_depthwise import pointwise_depthwise_step
 from sardonyx._src.compile.kernels.depthwise.weight_gradient import depthwise_weight_gradient_step
 from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
-from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
+from sardonyx._src.compile.kernels.gemm.tile.integer_epilogue import IntegerEpilogue
 from sardonyx._src.compile.program import Step, Window
 from sardonyx._src.ir import Array
 

@@ -12,16 +12,25 @@ from compile.contracts.contract import Axes, Contract, around, vector_edges
 from compile.contracts.references import EPILOGUES, EpilogueKind, add_epilogue
 from compile.contracts.trial import Gap, Trial
 from sardonyx._src.compile.codegen import Target
-from sardonyx._src.compile.kernels.gemm.double_gemm import Addend, double_gemm_steps
-from sardonyx._src.compile.kernels.gemm.double_matmul import DoubleProduct, double_matmul_step
-from sardonyx._src.compile.kernels.gemm.few_columns import FewColumns, few_columns_step, is_few_columns
-from sardonyx._src.compile.kernels.gemm.few_rows import few_rows_step, reads_in_place
-from sardonyx._src.compile.kernels.gemm.low_rank import LowRankUpdate
-from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
-from sardonyx._src.compile.kernels.gemm.packing import make_constant, make_lazy_panels, pack_bias
-from sardonyx._src.compile.kernels.gemm.panels import Panels, choose_panel_tile, pack_constant, pack_tensor
-from sardonyx._src.compile.kernels.gemm.transposed_left import exchanged_product, with_dense_rows
-from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
+from sardonyx._src.compile.kernels.gemm.floats.double_gemm import Addend, double_gemm_steps
+from sardonyx._src.compile.kernels.gemm.floats.double_matmul import DoubleProduct, double_matmul_step
+from sardonyx._src.compile.kernels.gemm.floats.low_rank import LowRankUpdate
+from sardonyx._src.compile.kernels.gemm.floats.matmul import matmul_steps
+from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant, make_lazy_panels, pack_bias
+from sardonyx._src.compile.kernels.gemm.packing.panels import (
+    Panels,
+    choose_panel_tile,
+    pack_constant,
+    pack_tensor,
+)
+from sardonyx._src.compile.kernels.gemm.unpacked.few_columns import (
+    FewColumns,
+    few_columns_step,
+    is_few_columns,
+)
+from sardonyx._src.compile.kernels.gemm.unpacked.few_rows import few_rows_step, reads_in_place
+from sardonyx._src.compile.kernels.gemm.unpacked.transposed_left import exchanged_product, with_dense_rows
+from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.program import Step
 from sardonyx._src.compile.program.operands.tensor import transpose_matrix
 

@@ -11,11 +11,11 @@ import numpy as np
 from compile.contracts.contract import Axes, Contract, around, vector_edges
 from compile.contracts.trial import Trial
 from sardonyx._src.compile.codegen import Target
-from sardonyx._src.compile.kernels.gemm.grouped_matmul import grouped_matmul_step
-from sardonyx._src.compile.kernels.gemm.packing import make_constant, make_lazy_panels
-from sardonyx._src.compile.kernels.gemm.panels import Panels, choose_panel_tile, pack_tensor
+from sardonyx._src.compile.kernels.gemm.floats.grouped_matmul import grouped_matmul_step
+from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant, make_lazy_panels
+from sardonyx._src.compile.kernels.gemm.packing.panels import Panels, choose_panel_tile, pack_tensor
 from sardonyx._src.compile.kernels.selection.group_rows import SPARE_STARTS, group_rows_step
-from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
+from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.program import Step, TensorView
 from sardonyx._src.compile.program.operands.tensor import dense_temporary
 from sardonyx._src.dtypes import DataType

@@ -13,28 +13,29 @@ from compile.contracts.trial import Trial
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.codegen.expressions import Apply, Cast, Local, Number
 from sardonyx._src.compile.kernels.epilogue import OperandLayout
-from sardonyx._src.compile.kernels.gemm.bf16 import has_bf16_products, pack_bf16_constant
-from sardonyx._src.compile.kernels.gemm.bf16_matmul import (
+from sardonyx._src.compile.kernels.gemm.bf16.bf16_arithmetic import has_bf16_products
+from sardonyx._src.compile.kernels.gemm.bf16.bf16_matmul import (
     bf16_matmul_steps,
     make_rounded_rows,
     round_rows_step,
     view_as_words,
 )
-from sardonyx._src.compile.kernels.gemm.int8_packing import pack_int8_tensor
-from sardonyx._src.compile.kernels.gemm.int8_row_sums import int8_row_sums_step
-from sardonyx._src.compile.kernels.gemm.integer_epilogue import (
-    Approximation,
-    IntegerEpilogue,
-    expand_row_vector,
-)
-from sardonyx._src.compile.kernels.gemm.integer_matmul import integer_matmul_steps
-from sardonyx._src.compile.kernels.gemm.packed_int8 import (
+from sardonyx._src.compile.kernels.gemm.bf16.bf16_panels import pack_bf16_constant
+from sardonyx._src.compile.kernels.gemm.integer.int8_packing import pack_int8_tensor
+from sardonyx._src.compile.kernels.gemm.integer.int8_row_sums import int8_row_sums_step
+from sardonyx._src.compile.kernels.gemm.integer.integer_matmul import integer_matmul_steps
+from sardonyx._src.compile.kernels.gemm.integer.packed_int8 import (
     make_padded_temporary,
     pack_int8_constant,
     pack_int32_bias,
     view_as_int8x4,
 )
-from sardonyx._src.compile.kernels.gemm.packing import make_constant, pack_bias
+from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant, pack_bias
+from sardonyx._src.compile.kernels.gemm.tile.integer_epilogue import (
+    Approximation,
+    IntegerEpilogue,
+    expand_row_vector,
+)
 from sardonyx._src.compile.program import Step, TensorView
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array

@@ -11,10 +11,10 @@ from compile.contracts.references import EPILOGUES, EpilogueKind, add_epilogue
 from compile.contracts.trial import Gap, Trial
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.gemm.unpacked_products import MatrixProduct, unpacked_product
-from sardonyx._src.compile.kernels.gemm.vector_matrix import is_vector_product
+from sardonyx._src.compile.kernels.gemm.unpacked.unpacked_products import MatrixProduct, unpacked_product
+from sardonyx._src.compile.kernels.gemm.unpacked.vector_matrix import is_vector_product
 from sardonyx._src.compile.kernels.loops.batch_space import exchange_dims
-from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
+from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.program import Step, TensorView
 from sardonyx._src.ir import Array
 

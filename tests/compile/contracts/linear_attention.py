@@ -13,7 +13,7 @@ from sardonyx._src.compile.kernels.attention.linear_attention import (
     LinearAttentionOperands,
     linear_attention_step,
 )
-from sardonyx._src.compile.kernels.tuning.tuning import AttentionTuning
+from sardonyx._src.compile.kernels.tuning import AttentionTuning
 from sardonyx._src.compile.program import Step
 from sardonyx._src.ir import Array
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cache
 
 from sardonyx._src.compile.codegen import Target
-from sardonyx._src.compile.kernels.gemm.int8_dot import has_vnni
+from sardonyx._src.compile.kernels.gemm.integer.int8_dot import has_vnni
 from sardonyx._src.compile.llvm.jit import host_target
 
 HOST = "host"

@@ -8,9 +8,7 @@ import numpy as np
 
 from sardonyx._src.build.operand import Operand, OperandLike
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.graph import Graph
-from sardonyx._src.ir.tensors import Array, SparseTensor, Tensor
-from sardonyx._src.ir.types import Type
+from sardonyx._src.ir import Array, Graph, SparseTensor, Tensor, Type
 
 ElementType = DataType | str | np.dtype | type | int
 TensorLike = Array | Tensor | float | Sequence[object]

@@ -6,10 +6,11 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Literal, TypeAlias, TypeVar, cast
+from typing import Literal, TypeAlias, TypeVar, cast, get_args
 from weakref import WeakKeyDictionary
 
 from sardonyx._src.arguments import (
+    require_choice,
     require_flag,
     require_integer,
     require_mapping,
@@ -18,23 +19,21 @@ from sardonyx._src.arguments import (
     texts_of,
     type_name,
 )
-from sardonyx._src.build.attributes import element_type_of
 from sardonyx._src.build.expressions import body_text
-from sardonyx._src.build.functions import ATTRIBUTE_TYPES, attribute_kind
+from sardonyx._src.build.function_signatures import schema_of_function, tensor_types, vendor_signature
 from sardonyx._src.build.gradient_functions import GradientFunction, gradient_facet
 from sardonyx._src.build.native_kernels import native_kernel
-from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.ir import Type
 from sardonyx._src.ops.api import GRADIENTS, OPERATORS, Operator
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.native_kernel import NativeKernel, UnitsOfWork
-from sardonyx._src.schema import OpSchema, domains, latest, vendor_domains
-from sardonyx._src.schema.signature import AttributeSchema, AttributeTypeName, Default, Option, Parameter
+from sardonyx._src.ops.registry import find
+from sardonyx._src.ops.traits import Tolerance
+from sardonyx._src.schema import OpSchema, domains, latest, vendor_domains, vendor_names
 
 F = TypeVar("F", bound=Callable[..., object])
 TypeRule: TypeAlias = "Literal['same'] | Callable[..., Type | Sequence[Type | None] | None] | None"
-TENSORS = tuple(f"tensor({t.text})" for t in DataType if t is not DataType.UNDEFINED)
 OWN: set[tuple[str, str]] = set()  # domain and name of the operators that this module has registered
 
 
@@ -51,6 +50,7 @@ def operator(
     gradient: GradientFunction | None = None,
     native: object = None,
     units: UnitsOfWork = "elements",
+    tolerance: Tolerance = "exact",
     register: bool = True,
 ) -> Callable[[F], F]:
     """A decorator that makes an operator of a function over arrays.
@@ -61,15 +61,18 @@ def operator(
 
     From then on the checker, inference, both engines and `sx.Builder` know the operator.  Positional parameters are inputs
     (with default None: optional; `*xs`: any number).  Keyword-only parameters are attributes of the type of their annotation
-    or default.  The function receives arrays (or lists, dicts, None, for other types), and returns one, or a tuple for
-    several outputs.
+    or default, and `context`, a `sardonyx.plugins.RunContext`, is the run of the call: it binds graphs that are attributes.
+    The function receives arrays (or lists, dicts, None, for other types), and returns one, or a tuple for several outputs.
 
+    domain: one of your own.  In a vendor's domain, the function is the kernel of an operator whose signature is known, but
+        that nothing implements; it has the inputs and attributes of that signature.
     name: the name of the operator; by default that of the function.
     version: the version of the operator set `domain`.
     inputs, outputs: the type variable or type (`"tensor(int64)"`) of each; inputs that are not named accept every tensor.
     types: the element types of each type variable.
     infer: the types of the outputs: `"same"` if the output has the type of the first input, or a function of the types of the
-        inputs (None: unknown) and the attributes, which returns the type of the output, or a type for each output.
+        inputs (None: unknown) and the attributes, which returns the type of the output, or a type for each output.  A
+        function of a `sardonyx.plugins.Inference`, which its annotation says, also sees known elements and makes new sizes.
     expression: the operator in terms of others, `expression(b, *operands, **attributes)` with a builder `b`.  The native
         engine compiles it, `sx.gradient` differentiates it, and `sx.convert` inlines it.
     gradient: the gradients of the inputs, `gradient(b, inputs, outputs, gradients, **attributes)` with a builder and lists of
@@ -79,11 +82,11 @@ def operator(
         an address or as an object of ctypes.
     units: how the first output is divided among threads: into "elements", into "rows" along the last axis, or not at all for
         "call".
+    tolerance: how far correct results may differ: "exact", by "rounding", or in all but distribution ("random").
     register: whether the whole process knows the operator; if not, only sessions that receive the function know it
         (`sx.Session(model, operators=[Shift])`).
 
-    Raises InputError for a domain of ONNX or of a vendor, for a name that other code has registered there, and for parameters
-    without a type.  A second definition by this decorator replaces the first.
+    Raises InputError for a domain of ONNX, for a name that other code has registered there, and for parameters without a type.  A second definition by this decorator replaces the first.
     """
     require_text("domain", domain)
     require_text("name", name)
@@ -94,11 +97,12 @@ def operator(
     require_mapping("types", {} if types is None else types, str, Sequence, "type variables to element types")
     if not (infer is None or callable(infer) or (isinstance(infer, str) and infer == "same")):
         raise TypeError(f"infer must be 'same', a function or None; got {type_name(infer)}")
+    require_choice("tolerance", tolerance, get_args(Tolerance))
     require_flag("register", register)
     require_type("expression", expression, (FunctionType, type(None)), "a function or None")
     require_type("gradient", gradient, (FunctionType, type(None)), "a function or None")
     variables = {key: tensor_types(key, value) for key, value in (types or {}).items()}
-    if not domain or domain in (*domains(), *vendor_domains()):
+    if not domain or domain in domains():
         raise InputError(f"domain must be one of your own; got {domain!r}", name="domain")
     output_types = (
         outputs if isinstance(outputs, Mapping) else dict.fromkeys(texts_of("outputs", outputs), "any output")
@@ -107,85 +111,21 @@ def operator(
     def define(function: F) -> F:
         require_type("function", function, FunctionType, "a function with named parameters")
         title = name or function.__name__
-        schema = schema_of_function(
-            function, domain, title, version, dict(inputs or {}), output_types, variables
-        )
+        require_own_name(domain, title)
+        if domain in vendor_domains():
+            schema = vendor_signature(function, domain, title, version)
+        else:
+            schema = schema_of_function(
+                function, domain, title, version, dict(inputs or {}), output_types, variables
+            )
         kernel = None if native is None else native_kernel(native, units, schema)
-        definition = OwnOperator(function, schema, infer, expression, gradient, kernel)
+        definition = OwnOperator(function, schema, infer, expression, gradient, kernel, tolerance)
         DEFINITIONS[function] = definition
         if register:
             register_definition(definition)
         return function
 
     return define
-
-
-def tensor_types(variable: str, names: Sequence[str]) -> tuple[str, ...]:
-    """The tensor types of a type variable, from the names of its element types."""
-    try:
-        return tuple(f"tensor({element_type_of(name).text})" for name in texts_of("types", names))
-    except ValueError as error:
-        raise InputError(f"types of {variable!r}: {error}", name="types") from None
-
-
-def schema_of_function(
-    function: Callable[..., object],
-    domain: str,
-    name: str,
-    version: int,
-    inputs: Mapping[str, str],
-    outputs: Mapping[str, str],
-    variables: Mapping[str, tuple[str, ...]],
-) -> OpSchema:
-    """The signature that a function's parameters declare."""
-    parameters: list[Parameter] = []
-    attributes: dict[str, AttributeSchema] = {}
-    constraints = dict(variables)
-    for key, parameter in inspect.signature(function).parameters.items():
-        if parameter.kind is parameter.KEYWORD_ONLY:
-            attributes[key] = attribute_schema(function, name, key, parameter)
-        elif parameter.kind is parameter.VAR_KEYWORD:
-            raise InputError(f"{name} must have named attributes only; it has **{key}", name=key)
-        else:
-            kind = inputs.get(key, f"any {key}")
-            if key not in inputs:
-                constraints[kind] = TENSORS
-            parameters.append(Parameter(key, kind, option_of(parameter), homogeneous=key in inputs))
-    constraints.setdefault("any output", TENSORS)
-    for kind in (*inputs.values(), *outputs.values()):
-        if kind not in constraints and "(" not in kind:
-            raise InputError(f"{kind!r} must be in `types`, or a type such as 'tensor(int64)'", name="types")
-    least = sum(parameter.option == "single" for parameter in parameters)
-    is_variadic = bool(parameters) and parameters[-1].option == "variadic"
-    return OpSchema(
-        domain,
-        name,
-        version,
-        inputs=tuple(parameters),
-        outputs=tuple(Parameter(key, kind) for key, kind in outputs.items()),
-        attributes=attributes,
-        type_constraints=constraints,
-        min_inputs=least + is_variadic,
-        max_inputs=None if is_variadic else len(parameters),
-        min_outputs=len(outputs),
-        max_outputs=len(outputs),
-    )
-
-
-def option_of(parameter: inspect.Parameter) -> Option:
-    if parameter.kind is parameter.VAR_POSITIONAL:
-        return "variadic"
-    return "single" if parameter.default is parameter.empty else "optional"
-
-
-def attribute_schema(
-    function: Callable[..., object], name: str, key: str, parameter: inspect.Parameter
-) -> AttributeSchema:
-    kind, default = attribute_kind(function, name, key, parameter)
-    if kind not in ATTRIBUTE_TYPES.values():
-        raise InputError(f"attribute {key!r} of {name} must be of numbers or texts", name=key)
-    value = None if default is None else cast(Default, default.value)
-    return AttributeSchema(key, cast(AttributeTypeName, kind.name), required=default is None, default=value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -198,6 +138,7 @@ class OwnOperator:
     expression: Callable[..., object] | None
     gradient: GradientFunction | None
     native: NativeKernel | None
+    tolerance: Tolerance
 
 
 DEFINITIONS: WeakKeyDictionary[Callable[..., object], OwnOperator] = WeakKeyDictionary()
@@ -208,7 +149,15 @@ def register_definition(definition: OwnOperator) -> None:
     function, schema = definition.function, definition.schema
     claim(schema.domain, schema.name)
     about = (inspect.getdoc(function) or "").partition("\n")[0]
-    op = Operator(schema.name, schema.domain, (schema,), module=function.__module__, about=about)
+    brought = () if schema.domain in vendor_domains() else (schema,)
+    op = Operator(
+        schema.name,
+        schema.domain,
+        brought,
+        module=function.__module__,
+        about=about,
+        tolerance=definition.tolerance,
+    )
     op.eval(schema.since_version)(function)
     op.infer(schema.since_version)(type_facet(definition.infer))
     if definition.native is not None:
@@ -224,15 +173,23 @@ def register_definition(definition: OwnOperator) -> None:
 
 def claim(domain: str, name: str) -> None:
     """Removes an earlier definition of an operator by a caller; raises InputError for a definition by other code."""
-    if not domain or domain in (*domains(), *vendor_domains()):
-        raise InputError(f"domain must be one of your own; got {domain!r}", name="domain")
+    require_own_name(domain, name)
     key = domain, name
     if key in OPERATORS and key not in OWN:
         raise InputError(f"{domain}.{name} is registered already, by other code", name="name")
     if (old := OPERATORS.pop(key, None)) is not None:
-        for schema in old.schema:
-            GRADIENTS.pop((*key, schema.since_version), None)
+        for version in old.kernels:
+            GRADIENTS.pop((*key, version), None)
     OWN.add(key)
+
+
+def require_own_name(domain: str, name: str) -> None:
+    """Raises InputError unless the name is in a domain of the caller's, or is one that a vendor gives an operator."""
+    is_vendor = domain in vendor_domains()
+    if not domain or domain in domains() or (is_vendor and name not in vendor_names(domain)):
+        raise InputError(f"domain must be one of your own; got {domain!r}", name="domain")
+    if is_vendor:
+        find(domain, name)  # imports what implements it, if anything does
 
 
 def type_facet(rule: TypeRule) -> Callable[[Inference], Result]:
@@ -246,4 +203,13 @@ def type_facet(rule: TypeRule) -> Callable[[Inference], Result]:
 
     if rule is None or rule == "same":
         return nothing if rule is None else same
+    if takes_inference(rule):
+        return cast("Callable[[Inference], Result]", rule)
     return lambda inference: rule(*inference.inputs, **inference.attributes)
+
+
+def takes_inference(rule: Callable[..., object]) -> bool:
+    """Whether a parameter of a rule is annotated with `Inference`."""
+    annotations = getattr(rule, "__annotations__", {}).items()
+    kinds = [kind for name, kind in annotations if name != "return"]
+    return any(kind is Inference or str(kind).rpartition(".")[2] == Inference.__name__ for kind in kinds)

@@ -22,7 +22,7 @@ from sardonyx._src.compile.layouts.assignment import assign_layouts
 from sardonyx._src.compile.layouts.laid_out import LaidOutGraph
 from sardonyx._src.compile.layouts.verify import verify_layouts
 from sardonyx._src.compile.llvm.loaded_kernels import compile_kernel_async
-from sardonyx._src.compile.lower.lowering import lower
+from sardonyx._src.compile.lower.driver import lower
 from sardonyx._src.compile.partition import RegionGraph, Scope
 from sardonyx._src.compile.partition.partitioner.partition import partition
 from sardonyx._src.compile.partition.partitioner.verify import verify_regions

@@ -18,7 +18,7 @@ from sardonyx._src.io.saving.save import save
 from sardonyx._src.measure.engines import OURS, require_engine
 from sardonyx._src.measure.feeds import complete_feeds
 from sardonyx._src.measure.timing import EngineTiming, measure_engines
-from sardonyx._src.runtime.saved_programs.save import save_compiled
+from sardonyx._src.runtime.saved_programs.writing import save_compiled
 
 
 def bench(

@@ -23,8 +23,10 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError, LimitError
-from sardonyx._src.ir import Array, Graph, SparseTensor, TensorType, Type
+from sardonyx._src.ir import Array, Graph, TensorType, Type
+from sardonyx._src.ops import persistent_sequence
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients
+from sardonyx._src.ops.bound_kernel import BindFacet
 from sardonyx._src.ops.inference import Inference, Known, Result
 from sardonyx._src.ops.native_kernel import NativeKernel
 from sardonyx._src.ops.persistent_sequence import WIDTH, PersistentSequence
@@ -34,10 +36,7 @@ from sardonyx._src.schema import OpSchema
 
 # The value of an input or output of a node during a run: a tensor (ONNX strings are `str` in an object array), a sequence, a
 # map, None for an optional without a value, or a sparse tensor.  Within a run, long sequences are persistent ones.
-RuntimeValue: TypeAlias = (
-    "Array | SparseTensor | list[RuntimeValue] | PersistentSequence | dict[int, RuntimeValue]"
-    " | dict[str, RuntimeValue] | None"
-)
+RuntimeValue: TypeAlias = persistent_sequence.RuntimeValue
 SEQUENCES = (list, PersistentSequence)
 # An output of a run, as callers see it.  Only the model decides which outputs are arrays.  With `Any`, code that expects an
 # array need not test for one; type checkers still know the attributes of arrays, and `isinstance` narrows other values.
@@ -224,6 +223,7 @@ class Operator(OperatorTraits):
     values: dict[int, ValueFacet] = field(default_factory=dict)
     bodies: dict[int, FunctionBody] = field(default_factory=dict)
     conversions: dict[VersionStep, ConvertFacet] = field(default_factory=dict)
+    binds: dict[int, BindFacet] = field(default_factory=dict)
     module: str = ""
     natives: dict[int, NativeKernel] = field(default_factory=dict)
     parts: set[str] = field(default_factory=set)
@@ -286,6 +286,14 @@ class Operator(OperatorTraits):
             return facet
 
         return register
+
+    def bind(self, *versions: int) -> Callable[[BindFacet], BindFacet]:
+        """Register a function from a `NodeBinding` to a faster kernel of this node alone; None if it has none.
+
+        Runs of compiled programs call it, with the element types and sizes of an earlier run, in which the kernel of the eval
+        facet was evaluated.
+        """
+        return register_facet(self, "bind", self.binds, versions)
 
     def eval(self, *versions: int, ignores: Sequence[str] = ()) -> Callable[[F], F]:
         """Register the kernel of the reference engine; `ignores` names attributes that do not change the result."""

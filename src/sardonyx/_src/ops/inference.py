@@ -113,6 +113,12 @@ class Inference:
         assert isinstance(value, int), f"{self.op_type} has no integer attribute {name}"
         return value
 
+    def number(self, name: str) -> float:
+        """The value of an attribute that is a number."""
+        value = self.attributes.get(name)
+        assert isinstance(value, float | int), f"{self.op_type} has no number {name}"
+        return float(value)
+
     def integers(self, name: str) -> tuple[int, ...] | None:
         """The value of an attribute that is a list of integers, or None where it is absent."""
         value = self.attributes.get(name)

@@ -1,4 +1,4 @@
-"""Plugins of installed packages: modules that the entry points of the group `sardonyx.plugins` name.
+"""Plugins: modules that the entry points of the group `sardonyx.plugins` name, and those that are shipped with this package.
 
 The name of an entry point is the domain whose operators its module defines; a module is imported when a model first uses an
 operator of that domain which nothing else defines.  Packages whose modules define passes or rules are imported by
@@ -7,6 +7,7 @@ operator of that domain which nothing else defines.  Packages whose modules defi
 
 from __future__ import annotations
 
+import importlib
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 GROUP = "sardonyx.plugins"
+# Modules of this distribution by domain.  They have no entry points, since frozen applications and source trees have none.
+SHIPPED = {"com.microsoft": "sardonyx_generation"}
 IMPORTED: set[str] = set()  # modules of entry points that were imported, or are being imported
 
 
@@ -29,10 +32,22 @@ def entry_points() -> tuple[EntryPoint, ...]:
 
 def import_plugins(domain: str) -> bool:
     """Imports the plugins for a domain; whether there was one that had not been imported."""
+    if import_shipped(domain):
+        return True
     new = [point for point in entry_points() if point.name == domain and point.value not in IMPORTED]
     for point in new:
         import_plugin(point)
     return bool(new)
+
+
+def import_shipped(domain: str) -> bool:
+    """Imports the plugin that is shipped for a domain; whether there is one that had not been imported."""
+    module = SHIPPED.get(domain)
+    if module is None or module in IMPORTED:
+        return False
+    IMPORTED.add(module)
+    importlib.import_module(module)
+    return True
 
 
 def load_installed() -> tuple[str, ...]:

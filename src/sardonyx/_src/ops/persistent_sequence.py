@@ -12,13 +12,17 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.ir import Array, SparseTensor
 
+# A value during a run (`ops.api`); defined here, since a sequence is such a value and consists of such values.
+RuntimeValue: TypeAlias = (
+    "Array | SparseTensor | list[RuntimeValue] | PersistentSequence | dict[int, RuntimeValue]"
+    " | dict[str, RuntimeValue] | None"
+)
 WIDTH = 32  # the largest number of elements of a leaf, and of children of an inner node
 MAX_EDITS = (
     8  # the number of edits that a sequence records; a reader that missed more must look at every element

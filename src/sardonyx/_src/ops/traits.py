@@ -136,7 +136,6 @@ class OperatorTraits:
     Runs
     string_keys: the attributes that list the keys of a look-up; each element of its result depends only on one of its input.
     returns_copies: whether the results of its kernels, including sequences and maps, share no memory with the inputs.
-    ends_word_chain: whether the operator may end a chain from strings to vectors of word counts (`text/word_chains.py`).
     """
 
     tolerance: Tolerance = "exact"
@@ -162,7 +161,6 @@ class OperatorTraits:
     body_inputs: Callable[[int], int] | None = None
     string_keys: tuple[str, ...] = ()
     returns_copies: bool = False
-    ends_word_chain: bool = False
 
     @property
     def is_random(self) -> bool:

@@ -4,37 +4,23 @@ A node is plain if it begins with inputs, outputs, a name, an operator and attri
 lengths of one byte.  Plain nodes are decoded in one loop without a dispatch on tags; all others, and everything
 malformed, by the general decoder.  Attributes with equal bytes are decoded once and then copied from a template.
 
-On request, the nodes and value_info of a graph are skipped instead, for a caller that reads them without records.
-
 In these functions, b is a buffer, p a position in it and e the end of the message that is decoded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from sardonyx._src.errors import LimitError
 from sardonyx._src.proto import messages as m
-from sardonyx._src.proto.record import Record
-from sardonyx._src.proto.wire import (
-    AttributeTemplate,
-    Buffer,
-    DecodeContext,
-    Decoder,
-    UndecodedRun,
-    WireError,
-    varint,
+from sardonyx._src.proto.runs import (
+    BLOCK,
+    MAX_TEMPLATE_BYTES,
+    MAX_TEMPLATES,
+    NODES_OF_GRAPH,
+    SHORT_NODES_SHARE,
+    check_sizes,
+    skip_run,
 )
+from sardonyx._src.proto.wire import AttributeTemplate, Buffer, DecodeContext, Decoder, varint
 
-BLOCK = 1 << 16  # bytes that are read at once; longer nodes are left to the general decoder
-# Entries of fewer than MIN_NODE_BYTES on average are accepted only up to a 16th of the limit of records: a real node,
-# even with an operator, an input and an output of one letter each, has 11 bytes.
-SHORT_NODES_SHARE = 16
-MIN_NODE_BYTES = 10
-MAX_TEMPLATES = 1 << 12  # attributes that are kept as templates
-MAX_TEMPLATE_BYTES = 128  # encoded size of a template
-NODES_OF_GRAPH, VALUE_INFO_OF_GRAPH = 10, 106  # tags of the fields that can be skipped
-NAMES = {NODES_OF_GRAPH: "nodes", VALUE_INFO_OF_GRAPH: "entries of value_info"}
 # Types of the values that copies of an attribute may share.
 IMMUTABLE_TYPES = frozenset((str, int, float, bytes))
 
@@ -72,40 +58,6 @@ def decode_nodes(
             break
         p += size
     return p
-
-
-def skip_run(b: Buffer, p: int, e: int, context: DecodeContext, tag: int, records: Sequence[Record]) -> int:
-    """Skips the fields with this tag from p on, and returns their end; p if they must be decoded.
-
-    records: the list to which the decoder would append them.
-    Raises WireError if fields for this list were skipped before: they are not consecutive, and a run must be.
-    """
-    if context.undecoded is None or not context.uncounted:
-        return p
-    if (earlier := context.undecoded.get(tag)) is not None:
-        if earlier.records is records:
-            raise WireError("the fields are not in one run", p)
-        return p
-    start, count = p, 0
-    while p < e and b[p] == tag:
-        n, k = b[p + 1], p + 2
-        if n > 127:
-            n, k = varint(b, p + 1)
-        if k + n > e:
-            break
-        p = k + n
-        count += 1
-    check_sizes(count, p - start, context.limits.records // SHORT_NODES_SHARE, NAMES[tag])
-    if p > start:
-        context.undecoded[tag] = UndecodedRun(context, records, context.base + start, context.base + p)
-    return p
-
-
-def check_sizes(count: int, size: int, limit: int, name: str = "nodes") -> None:
-    """Raises LimitError for more than `limit` entries with fewer than MIN_NODE_BYTES on average; size: bytes of all."""
-    if count > limit and size < count * MIN_NODE_BYTES:
-        what = f"more than {limit} {name} must have at least {MIN_NODE_BYTES} bytes each; got {size // count}"
-        raise LimitError(what, limit="records")
 
 
 def decode_block(

@@ -10,7 +10,7 @@ from sardonyx._src.errors import MissingPackage
 from sardonyx._src.view.html import page_file
 from sardonyx._src.view.page_data import PageData
 
-CURE = 'pip install "sardonyx[view]"'
+CURE = "pip install 'sardonyx[view]'"
 PROGRAM = "picture.js"  # defines picture(data, options)
 
 

@@ -20,7 +20,7 @@ from sardonyx._src.cli.output.destinations import add_output, report_written, wr
 from sardonyx._src.cli.output.models import add_json
 from sardonyx._src.cli.output.progress import progress
 from sardonyx._src.errors import InputError
-from sardonyx._src.runtime.saved_programs.save import save_compiled
+from sardonyx._src.runtime.saved_programs.writing import save_compiled
 
 HELP = "compile a model ahead of time"
 

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from sardonyx._src.build.own_operators import TENSORS, claim
+from sardonyx._src.build.function_signatures import TENSORS
+from sardonyx._src.build.own_operators import claim
+from sardonyx._src.compat.kernel_signatures import declare_attributes
 from sardonyx._src.errors import InputError
 from sardonyx._src.ir import Model
 from sardonyx._src.ir.attributes import AttributeType
@@ -76,7 +78,5 @@ def kernel_of(cls: type, run: Callable[..., object], attributes: tuple[str, ...]
         arrays = tuple(np.asarray(item) if isinstance(item, np.generic) else item for item in items)
         return arrays if len(arrays) > 1 else arrays[0]
 
-    parameters = [inspect.Parameter("inputs", inspect.Parameter.VAR_POSITIONAL)]
-    parameters += [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in attributes]
-    kernel.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # read by `inspect.signature`
+    declare_attributes(kernel, attributes)
     return kernel

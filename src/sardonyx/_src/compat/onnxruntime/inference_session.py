@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from sardonyx._src.arguments import require_type, texts_of
 from sardonyx._src.compat.notices import note_once
+from sardonyx._src.compat.onnxruntime.custom_operators import operators_of_libraries
 from sardonyx._src.compat.onnxruntime.enums import ExecutionMode, GraphOptimizationLevel
 from sardonyx._src.compat.onnxruntime.exceptions import Fail, InvalidArgument, loading_errors, running_errors
 from sardonyx._src.compat.onnxruntime.io_binding import IOBinding
@@ -61,8 +62,11 @@ class InferenceSession:
     cause; `session` is the underlying `sardonyx.Session`.
     """
 
-    # These are private in onnxruntime, but Optimum and insightface read them.
+    # These are private in onnxruntime, but Optimum, Olive and insightface read them.
+    _enable_fallback: bool
+    _inputs_meta: list[NodeArg]
     _model_path: str | None
+    _outputs_meta: list[NodeArg]
     _providers: list[str]
     _provider_options: dict[str, dict[str, str]]
 
@@ -81,6 +85,7 @@ class InferenceSession:
             require_type("sess_options", sess_options, SessionOptions, "a SessionOptions")
         self._options = SessionOptions() if sess_options is None else sess_options
         self._model_path = os.fspath(path_or_bytes) if isinstance(path_or_bytes, str | os.PathLike) else None
+        self._enable_fallback = True
         self._providers, self._provider_options = self.get_providers(), self.get_provider_options()
         for name in kwargs:
             note_once(f"InferenceSession({name}=) has no effect")
@@ -94,8 +99,10 @@ class InferenceSession:
             source, name = bytes(source), "the bytes"
         with loading_errors(name):
             threads = self._options.intra_op_num_threads
+            changed = apply_options(source, self._options)
             self.session = Session(
-                apply_options(source, self._options),
+                changed,
+                operators=operators_of_libraries(changed, self._options.custom_libraries),
                 threads=threads if threads > 0 else None,
                 seed=default_seed(),
                 precision=chosen_precision(self._options),
@@ -105,19 +112,21 @@ class InferenceSession:
         if self._profile is not None:
             self._profile.add("model_loading", start)
         required = [value for value in self.session.inputs if not value.has_default]
-        self._inputs = [NodeArg.of(value) for value in required]
-        self._outputs = [NodeArg.of(value) for value in self.session.outputs]
-        self._output_names = frozenset(arg.name for arg in self._outputs)
-        self._required = frozenset(arg.name for arg in self._inputs if not arg.type.startswith("optional("))
+        self._inputs_meta = [NodeArg.of(value) for value in required]
+        self._outputs_meta = [NodeArg.of(value) for value in self.session.outputs]
+        self._output_names = frozenset(arg.name for arg in self._outputs_meta)
+        self._required = frozenset(
+            arg.name for arg in self._inputs_meta if not arg.type.startswith("optional(")
+        )
 
     # --- what the model is ---------------------------------------------------------------------
 
     def get_inputs(self) -> list[NodeArg]:
         """The inputs that have no initializer."""
-        return list(self._inputs)
+        return list(self._inputs_meta)
 
     def get_outputs(self) -> list[NodeArg]:
-        return list(self._outputs)
+        return list(self._outputs_meta)
 
     def get_overridable_initializers(self) -> list[NodeArg]:
         """The initializers that are inputs as well: feeds may replace them."""
@@ -155,9 +164,11 @@ class InferenceSession:
 
     def enable_fallback(self) -> None:
         """No effect: there is one provider."""
+        self._enable_fallback = True
 
     def disable_fallback(self) -> None:
         """No effect: there is one provider."""
+        self._enable_fallback = False
 
     # --- runs ----------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from typing import SupportsIndex
 from sardonyx._src.arguments import items_of, require_integer, require_text, require_type, texts_of
 from sardonyx._src.compat.onnxruntime.enums import ExecutionMode, ExecutionOrder, GraphOptimizationLevel
 from sardonyx._src.compat.onnxruntime.exceptions import (
+    Fail,
     InvalidArgument,
     NotImplemented,  # onnxruntime's name
 )
@@ -53,11 +54,12 @@ class SessionOptions(TypedAttributes):
     """How a session is opened and runs.
 
     These have an effect: `intra_op_num_threads`, `enable_profiling`, `profile_file_prefix`, `optimized_model_filepath`,
-    overrides of free dimensions, initializers, and `log_severity_level`.  The others are hints without effect on results.
+    overrides of free dimensions, initializers, libraries of operators, and `log_severity_level`.  The others are hints without effect on results.
     """
 
     __slots__ = (
         "config_entries",
+        "custom_libraries",
         "dim_overrides",
         "enable_cpu_mem_arena",
         "enable_mem_pattern",
@@ -97,6 +99,7 @@ class SessionOptions(TypedAttributes):
         self.use_deterministic_compute = False
         self.use_per_session_threads = True
         self.config_entries: dict[str, str] = {}
+        self.custom_libraries: list[str] = []
         self.dim_overrides: dict[str, int] = {}
         self.initializers: dict[str, object] = {}
         self.providers: list[str] = []
@@ -143,10 +146,15 @@ class SessionOptions(TypedAttributes):
         return bool(self.providers)
 
     def register_custom_ops_library(self, path: str) -> None:
-        raise NotImplemented.of(
-            f"{path}: a library of operators for onnxruntime cannot be loaded; describe the operators in an "
-            "operator-set document, and pass it to sardonyx.Session(operator_sets=)"
-        )
+        """Registers a library of operators, which is not loaded.
+
+        A session knows what onnxruntime-extensions has defined in Python, and raises NotImplemented for a model that uses other
+        operators of a library.  Raises Fail if there is no such file.
+        """
+        require_type("path", path, (str, os.PathLike), "a path (str or os.PathLike)")
+        if not os.path.isfile(path):
+            raise Fail.of(f"Failed to load library {os.fspath(path)}: there is no such file")
+        self.custom_libraries.append(os.fspath(path))
 
 
 class RunOptions(TypedAttributes):

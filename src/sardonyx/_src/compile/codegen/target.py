@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+
+from sardonyx._src.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A processor, by LLVM's triple, CPU name and feature string.
+    """A class of processors or a processor, by LLVM's triple, CPU name and feature string.
 
     lanes: 32-bit floats in a vector register.
     has_fma: whether the processor has fused multiply-add and instructions that convert float16; both come together.
     registers: the number of vector registers, which limits the register tiles of kernels.
-    compiler: the version of LLVM.
+    compiler: the version of llvmlite.
+    vendor: of the processor, as Linux names it, or "".  Choices between kernels may depend on it, code does not.
+    class_name: the name of the class, or "" for a target that is a processor itself.
     """
 
     triple: str
@@ -23,6 +26,8 @@ class Target:
     has_fma: bool
     registers: int
     compiler: str
+    vendor: str = ""
+    class_name: str = ""
 
     @property
     def key(self) -> str:

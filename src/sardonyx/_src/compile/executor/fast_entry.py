@@ -4,8 +4,8 @@
 
 is a CPython function (METH_FASTCALL).  `self` is a NumPy array of i64 slots, the *frame*; `args` are the fed arrays,
 then new arrays for the outputs.  It checks each fed array against the frame: a NumPy array, C-contiguous and aligned,
-of the same element type and dims.  Equal element types may be different objects, as after unpickling an array, so
-their content is compared if the objects differ.  `enter` then writes the addresses of the arrays' elements into the
+of the same element type and dims.  Equal element types may be different objects, as after unpickling an array, or as
+`np.longlong` and `np.int64`, so their content is compared if the objects differ.  `enter` then writes the addresses of the arrays' elements into the
 slots of the program (relocations), and runs the tape on one thread.
 
 It returns a Python int: `DONE`; `MISMATCH` (nothing has happened); `FAULT` (a kernel has set the fault slot); or
@@ -37,7 +37,7 @@ RELEASE_GIL, ACQUIRE_GIL = 10, 11  # addresses of PyEval_SaveThread and PyEval_R
 MAKE_NUMBER = 12  # address of PyLong_FromLongLong
 STRING_COUNT, STRING_TYPE = 13, 14  # number of arrays of strings, which come last; address of the type str
 FRAME_BODY = 15
-DONE, MISMATCH, FAULT, READY = range(4)
+DONE, MISMATCH, FAULT, READY, RESIZED = range(5)  # RESIZED: of `enter_sized` only (`sized_entry.py`)
 CLEARED_STATUS = (
     status.FAULT,
     status.NODES_CALLED,
@@ -49,6 +49,20 @@ REQUIRED_FLAGS = 0x1 | 0x100  # array flags: C-contiguous and aligned
 # Masks the slot of a dtype that holds its kind, character, byte order, flags and type number: without the
 # flags, and without the bit in which the byte orders '<' and '=' differ.
 ELEMENT_BITS = 0xFFFFFFFF_00FEFFFF
+
+
+def element_slot(kind: str, character: str, number: int) -> int:
+    """The masked slot of a dtype in the byte order of the machine."""
+    order = ord("=") << 16
+    return (ord(kind) | ord(character) << 8 | order | number << 32) & ELEMENT_BITS
+
+
+# Where C's long has 64 bits, NumPy has two types of 64-bit integers, which are equal: those of long long, and of long, which is
+# the usual one.
+LONG_INTEGERS = (
+    (element_slot("i", "q", 9), element_slot("i", "l", 7)),
+    (element_slot("u", "Q", 10), element_slot("u", "L", 8)),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +82,13 @@ class ArrayFields:
         return self.type_object + 2
 
 
-def fast_entry_module(target: Target, fields: ArrayFields) -> str:
-    """The LLVM module of `enter`."""
-    return FastEntryBuilder(target, fields).build()
-
-
 class FastEntryBuilder(RuntimeFunctionBuilder):
     """Emits `enter`."""
 
     def __init__(self, target: Target, fields: ArrayFields) -> None:
         super().__init__(target)
         self.fields = fields
+        self.has_long_of_64_bits = "windows" not in target.triple
         self.frame = self.load_slot_pointer("%self", fields.data)
         self.cursor = self.new_slot("at", I64)  # index of the next slot of the frame to read
 
@@ -91,7 +101,13 @@ class FastEntryBuilder(RuntimeFunctionBuilder):
         strings = self.load_slot(self.frame, STRING_COUNT)
         with self.loop(zero, strings, name="strings") as i:
             self.check_strings(self.parameter("count") - strings + i)
-        with self.loop(zero, self.load_slot(self.frame, RELOCATION_COUNT), name="port"):
+        self.patch_and_run()
+        return self.build_function("ptr @enter(ptr %self, ptr %args, i64 %count)")
+
+    def patch_and_run(self) -> None:
+        """Writes the addresses of arrays into slots, runs the tape, and returns how far it came."""
+        relocations = self.load_slot(self.frame, RELOCATION_COUNT)
+        with self.loop(self.constant(0, I64), relocations, name="port"):
             self.patch_pointer()
         status_block = self.load_slot_pointer(self.frame, STATUS)
         for slot in CLEARED_STATUS:
@@ -103,13 +119,18 @@ class FastEntryBuilder(RuntimeFunctionBuilder):
         self.return_if(reached < self.load_slot(self.frame, RECORDS), READY)
         self.return_if(self.load_slot(status_block, status.FAULT).ne(0), FAULT)
         self.return_number(DONE)
-        return self.build_function("ptr @enter(ptr %self, ptr %args, i64 %count)")
 
     def next_slot(self) -> LLVMValue:
         """Loads the next slot of the frame."""
         index = self.load(self.cursor)
         self.store(self.cursor, index + 1)
         return self.load_slot(self.frame, index)
+
+    def next_pointer(self) -> str:
+        """Loads the next slot of the frame, an address, as a pointer."""
+        index = self.load(self.cursor)
+        self.store(self.cursor, index + 1)
+        return self.load_slot_pointer(self.frame, index)
 
     def check_array(self, index: LLVMValue) -> None:
         """Checks a fed array against the frame; returns `MISMATCH` from the function if it differs."""
@@ -120,7 +141,11 @@ class FastEntryBuilder(RuntimeFunctionBuilder):
         rank, dims = self.next_slot(), self.load_slot_pointer(array, fields.dims)
         self.mismatch_if(self.load_c_int(array, fields.rank).ne(rank))
         with self.loop(self.constant(0, I64), rank, name="dim") as i:
-            self.mismatch_if(self.load_slot(dims, i).ne(self.next_slot()))
+            self.check_dim(self.load_slot(dims, i))
+
+    def check_dim(self, length: LLVMValue) -> None:
+        """Compares a dim with the next slot of the frame."""
+        self.mismatch_if(length.ne(self.next_slot()))
 
     def check_strings(self, index: LLVMValue) -> None:
         """Checks an array of strings against the frame, and the types of its elements."""
@@ -142,16 +167,20 @@ class FastEntryBuilder(RuntimeFunctionBuilder):
                 self.load_slot_pointer(array, self.fields.dtype),
                 self.load_slot_pointer(self.frame, index),
             )
-            fed, expected = (self.load_slot(dtype, self.fields.element) for dtype in dtypes)
-            self.mismatch_if(((fed ^ expected) & ELEMENT_BITS).ne(0))
+            fed, expected = (self.load_slot(dtype, self.fields.element) & ELEMENT_BITS for dtype in dtypes)
+            for other, usual in LONG_INTEGERS if self.has_long_of_64_bits else ():
+                fed = self.select(fed.eq(other), usual, fed)
+            self.mismatch_if(fed.ne(expected))
 
     def patch_pointer(self) -> None:
         """Applies the next relocation of the frame: writes the address of an array's elements into a slot."""
         array = self.load_slot_pointer("%args", self.next_slot())
-        index = self.load(self.cursor)
-        self.store(self.cursor, index + 1)
-        target = self.load_slot_pointer(self.frame, index)
-        self.store_slot(target, 0, self.load_slot(array, self.fields.data) + self.next_slot())
+        target = self.next_pointer()
+        self.store_slot(target, 0, self.load_slot(array, self.fields.data) + self.next_offset())
+
+    def next_offset(self) -> LLVMValue:
+        """The next slot of the frame: an offset."""
+        return self.next_slot()
 
     def run_tape(self) -> None:
         """Runs the tape on this thread, and stores the record that it reached in the status block."""

@@ -22,9 +22,3 @@ def request_amx() -> bool:
     syscall.restype = ctypes.c_long
     arguments = (ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA)
     return int(syscall(*map(ctypes.c_long, arguments))) == 0
-
-
-def without_amx(features: str) -> str:
-    """A feature string of LLVM in which the AMX features are disabled."""
-    names = features.split(",")
-    return ",".join(f"-{name[1:]}" if name.startswith(f"+{AMX_PREFIX}") else name for name in names)

@@ -1,56 +1,141 @@
-"""The target of this machine as LLVM describes it, cached on disk because asking LLVM requires loading it."""
+"""The target of this machine.
+
+Under Linux, x86-64 processors are described by /proc/cpuinfo; elsewhere LLVM is asked, and its answer cached on disk,
+because asking LLVM requires loading it.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import platform
-from dataclasses import asdict
+import re
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
 from sardonyx._src.compile.codegen import Target
+from sardonyx._src.compile.linker.features import CPUINFO, X86_FLAGS, host_features, saved_program_machine
 from sardonyx._src.compile.llvm.cache import default_cache
-from sardonyx._src.errors import MissingPackage
+from sardonyx._src.compile.llvm.target_classes import CLASSES, TargetClass, classes_of, target_of
+from sardonyx._src.errors import InputError, MissingPackage, UnsupportedProcessor
 
-CPUINFO = Path("/proc/cpuinfo")
-IDENTITY_FIELDS = frozenset(  # fields of /proc/cpuinfo that distinguish processors, on x86-64 and AArch64
-    "vendor_id,cpu family,model,model name,stepping,flags,features,cpu implementer,cpu architecture,cpu variant,"
-    "cpu part,cpu revision".split(",")
+IDENTITY_FIELDS = frozenset(  # fields of /proc/cpuinfo that distinguish processors, on AArch64
+    "features,cpu implementer,cpu architecture,cpu variant,cpu part,cpu revision".split(",")
 )
-SIMD_LANES = (("+avx512f", 16), ("+avx2", 8), ("+avx", 8))  # 32-bit floats in a register
-TARGET_ENTRY = "host target"
+LINUX_TRIPLE = "x86_64-unknown-linux-gnu"
+HOST_INFO_ENTRY = "host info"
+VENDOR_OF_CPU = (("znver", "AuthenticAMD"),)  # by the first letters of LLVM's name of a processor
 PathStamp = tuple[str, int, int, int]  # path, size, times of modification and change
 
 
-def load_cached_target() -> Target | None:
-    """The target that an earlier process cached for this processor and the installed LLVM."""
+def known_host_info() -> dict[str, str] | None:
+    """The description of this processor, if it is known without loading LLVM.
+
+    It has LLVM's keys: triple, cpu, features, and compiler, the version of llvmlite.
+    """
+    return linux_host_info() if saved_program_machine() == "x86_64" else cached_host_info()
+
+
+def linux_host_info() -> dict[str, str] | None:
+    """The description by /proc/cpuinfo; None without llvmlite.  AMX is a feature if this process may use it."""
+    version = compiler_version()
+    if version is None:
+        return None
+    features = ",".join(f"+{name}" for name in sorted(linux_features()))
+    return {"triple": LINUX_TRIPLE, "cpu": vendor(), "features": features, "compiler": version}
+
+
+def linux_features() -> set[str]:
+    """The features of this processor, by LLVM's names."""
+    flags = host_features()
+    return {name for name, flag in X86_FLAGS.items() if flag in flags}
+
+
+def vendor() -> str:
+    match = re.search(r"^vendor_id\s*:\s*(\S+)", CPUINFO.read_text("utf-8", "replace"), re.MULTILINE)
+    return match[1] if match else ""
+
+
+def cached_host_info() -> dict[str, str] | None:
+    """LLVM's description, which an earlier process cached for this processor and the installed LLVM."""
     key, folder = host_key(), default_cache()
-    content = None if key is None or folder is None else folder.get(key, TARGET_ENTRY)
-    return None if content is None else Target(**json.loads(content))
+    content = None if key is None or folder is None else folder.get(key, HOST_INFO_ENTRY)
+    return None if content is None else dict(json.loads(content))
 
 
-def store_target(target: Target) -> None:
+def store_host_info(info: dict[str, str]) -> None:
     key, folder = host_key(), default_cache()
     if key is not None and folder is not None:
-        folder.put(key, TARGET_ENTRY, json.dumps(asdict(target)).encode())
+        folder.put(key, HOST_INFO_ENTRY, json.dumps(info).encode())
 
 
-def target_from_info(info: dict[str, str]) -> Target:
-    """The target that LLVM's description of a processor (`compiler.query_host_info`) means."""
-    features = info["features"].split(",")
-    lanes = next((lanes for name, lanes in SIMD_LANES if name in features), 4)
+# --- from a description to a target -----------------------------------------------------------
+
+
+def target_from_info(info: dict[str, str], class_name: str = "") -> Target:
+    """The target that a description means: the best class of the processor, or the class of this name.
+
+    Processors other than of x86-64 are targets themselves.
+    """
+    names = {name[1:] for name in info["features"].split(",") if name[:1] == "+"}
+    classes = classes_of(names) if info["triple"].startswith("x86_64") else []
+    if class_name:
+        classes = [require_class(class_name, classes, names)]
+    if not classes:
+        return own_target(info, names)
+    return target_of(classes[0], info["triple"], info["compiler"], vendor_of(info["cpu"]))
+
+
+@cache
+def processor_identity() -> tuple[str, ...]:
+    """What programs depend on of this processor; raises InputError and UnsupportedProcessor for a wrong `SARDONYX_TARGET`.
+
+    It is found without llvmlite, without which programs that are compiled already run.
+    """
+    if saved_program_machine() != "x86_64":
+        return tuple(cpu_identity())
+    names = linux_features()
+    chosen = os.environ.get("SARDONYX_TARGET", "")
+    classes = classes_of(names)
+    best = require_class(chosen, classes, names) if chosen else classes[0]
+    return best.name, vendor()
+
+
+def require_class(name: str, classes: list[TargetClass], features: set[str]) -> TargetClass:
+    known = {target_class.name: target_class for target_class in CLASSES}
+    if name not in known:
+        raise InputError(
+            f"SARDONYX_TARGET must be one of {', '.join(known)}; got {name!r}", name="SARDONYX_TARGET"
+        )
+    if known[name] not in classes:
+        missing = tuple(X86_FLAGS[f] for f in known[name].features if f not in features)
+        raise UnsupportedProcessor(
+            f"SARDONYX_TARGET must be a class of this processor ({', '.join(c.name for c in classes) or 'none'}); "
+            f"got {name!r}, which requires {', '.join(missing)}",
+            features=missing,
+        )
+    return known[name]
+
+
+def own_target(info: dict[str, str], names: set[str]) -> Target:
     is_arm = info["triple"].startswith(("aarch64", "arm64"))
     return Target(
         triple=info["triple"],
         cpu=info["cpu"],
         features=info["features"],
-        lanes=lanes,
-        has_fma={"+fma", "+f16c"} <= set(features) or is_arm,
-        registers=32 if lanes == 16 or is_arm else 16,
+        lanes=4,
+        has_fma={"fma", "f16c"} <= names or is_arm,
+        registers=32 if is_arm else 16,
         compiler=info["compiler"],
     )
+
+
+def vendor_of(cpu: str) -> str:
+    return next((name for prefix, name in VENDOR_OF_CPU if cpu.startswith(prefix)), cpu)
+
+
+# --- the installed compiler -------------------------------------------------------------------
 
 
 @cache
@@ -72,6 +157,17 @@ def compiler_stamp() -> PathStamp | None:
     """The file stamp of the installed llvmlite, found without loading it; None if it is not installed."""
     spec = find_spec("llvmlite")
     return None if spec is None or spec.origin is None else path_stamp(spec.origin, os.stat(spec.origin))
+
+
+@cache
+def compiler_version() -> str | None:
+    """The version of the installed llvmlite, found without loading it, or else its file stamp; None if it is not installed."""
+    stamp = compiler_stamp()
+    if stamp is None:
+        return None
+    folder = Path(stamp[0]).parent.parent
+    names = (re.fullmatch(r"llvmlite-(.+)\.dist-info", name) for name in os.listdir(folder))
+    return next((name[1] for name in names if name), str(stamp))
 
 
 def require_llvmlite() -> None:

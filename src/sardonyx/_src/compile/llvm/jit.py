@@ -7,23 +7,24 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cache
 
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.linker import link
-from sardonyx._src.compile.linker.amx_permission import request_amx, without_amx
 from sardonyx._src.compile.linker.elf import ElfObject
 from sardonyx._src.compile.linker.features import saved_program_machine
 from sardonyx._src.compile.llvm import async_compile, compiler
 from sardonyx._src.compile.llvm.cache import ObjectCache
 from sardonyx._src.compile.llvm.executable_memory import CODE_OWNERS, ExecutableMemory
 from sardonyx._src.compile.llvm.host_target import (
-    load_cached_target,
+    known_host_info,
     missing_llvmlite,
-    store_target,
+    store_host_info,
     target_from_info,
 )
+from sardonyx._src.compile.llvm.kernel_library import class_library
+from sardonyx._src.compile.llvm.sources import sources_digest
+from sardonyx._src.dataclass import dataclass
 
 LLVM_LOCK = threading.RLock()  # LLVM's global context serves one thread at a time
 if hasattr(os, "register_at_fork"):  # else a child may wait forever for a lock that a thread held at the fork
@@ -34,12 +35,15 @@ if hasattr(os, "register_at_fork"):  # else a child may wait forever for a lock 
 
 @cache
 def host_target() -> Target:
-    """The target of this machine, with AMX if this process may use it; raises MissingPackage without llvmlite."""
-    target = load_cached_target()
-    if target is None:
-        target = target_from_info(query_host_info())
-        store_target(target)
-    return target if request_amx() else replace(target, features=without_amx(target.features))
+    """The target of this machine: the class of its processor, or the one that `SARDONYX_TARGET` names.
+
+    Raises MissingPackage without llvmlite; InputError and UnsupportedProcessor for a wrong `SARDONYX_TARGET`.
+    """
+    info = known_host_info()
+    if info is None:
+        info = query_host_info()
+        store_host_info(info)
+    return target_from_info(info, os.environ.get("SARDONYX_TARGET", ""))
 
 
 def query_host_info() -> dict[str, str]:
@@ -100,42 +104,59 @@ class Library:
         return function
 
 
-def load(
-    text: str, names: Sequence[str], cache: ObjectCache | None = None, *, quick: bool = False
-) -> Library:
-    """The functions of a module, which is compiled unless the cache has its code."""
-    return Library(object_code(text, cache, quick=quick), names)
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A module of LLVM's text form, generated only if it must be compiled.
+
+    name: determines the text, for given sources of the compiler and a target.
+    quick: whether it is compiled without optimization.
+    """
+
+    name: str
+    text: Callable[[], str]
+    quick: bool = False
+
+    @classmethod
+    def of_text(cls, text: str, *, quick: bool = False) -> Module:
+        """A module whose text is its name."""
+        return cls(text, lambda: text, quick)
+
+    @property
+    def cache_key(self) -> str:
+        return "\n".join((*(["quick"] if self.quick else []), sources_digest(), self.name))
 
 
-def object_code(text: str, cache: ObjectCache | None = None, *, quick: bool = False) -> bytes:
-    """The object code of a module for this machine, from the cache or compiled."""
-    return load_or_compile(lambda: text, module_key(text, quick=quick), cache, quick=quick)
+def load(module: Module | str, names: Sequence[str], cache: ObjectCache | None = None) -> Library:
+    """The functions of a module or a text, which is compiled unless a library or the cache has its code."""
+    return Library(object_code(Module.of_text(module) if isinstance(module, str) else module, cache), names)
 
 
-def compile_module_async(text: str, cache: ObjectCache | None, *, quick: bool = False) -> None:
-    """Queues a module for the compile workers, if there are any, unless the cache has its code."""
-    key = module_key(text, quick=quick)
-    if cache is None or not cache.has(host_target().key, key):
-        async_compile.submit_module(host_target(), key, lambda: text, quick=quick)
-
-
-def module_key(text: str, *, quick: bool) -> str:
-    """The cache key of a module's code."""
-    return f"quick\n{text}" if quick else text
-
-
-def load_or_compile(
-    make_text: Callable[[], str], key: str, cache: ObjectCache | None, *, quick: bool = False
-) -> bytes:
-    """The object code for a cache key: from the cache, from a worker that compiles it, or compiled here."""
+def compile_module_async(module: Module, cache: ObjectCache | None) -> None:
+    """Queues a module for the compile workers, if there are any, unless its code exists."""
     target = host_target()
+    if library_code(module) is None and (cache is None or not cache.has(target.key, module.cache_key)):
+        async_compile.submit_module(target, module.cache_key, module.text, quick=module.quick)
+
+
+def object_code(module: Module, cache: ObjectCache | None) -> bytes:
+    """The code of a module: from a library, from the cache, from a worker that compiles it, or compiled here."""
+    code = library_code(module)
+    if code is not None:
+        return code
+    target, key = host_target(), module.cache_key
     code = None if cache is None else cache.get(target.key, key)
     if code is None:
         code = async_compile.take_code(target, key)
         if code is None:
             async_compile.PROGRESS.add(known=1)
-            code = compile_module(make_text(), target, quick=quick)
+            code = compile_module(module.text(), target, quick=module.quick)
             async_compile.PROGRESS.add(done=1)
         if cache is not None:
             cache.put(target.key, key, code)
     return code
+
+
+def library_code(module: Module) -> bytes | None:
+    """The code of a module in the library of this machine's class, if there is one that has it."""
+    library = None if module.quick else class_library(host_target().class_name)
+    return None if library is None else library.get(module.name)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import os
-from functools import cache
 
-import sardonyx._src.compile as package
-from sardonyx._src.compile.llvm import async_compile, jit
+from sardonyx._src.compile.codegen import Target
+from sardonyx._src.compile.llvm import jit
 from sardonyx._src.compile.llvm.cache import default_cache
-from sardonyx._src.compile.llvm.jit import LLVM_LOCK, Library, host_target
+from sardonyx._src.compile.llvm.jit import LLVM_LOCK, Library, Module, host_target
 from sardonyx._src.compile.program import Kernel
 
 LOADED: dict[str, Library] = {}  # by `Kernel.key`
@@ -30,12 +28,9 @@ def is_loaded(kernel: Kernel) -> bool:
 
 
 def compile_kernel_async(kernel: Kernel) -> None:
-    """Queues a kernel for the compile workers, if there are any, unless it is loaded or cached."""
-    if is_loaded(kernel):
-        return
-    target, folder, name = host_target(), default_cache(), symbol_name(kernel)
-    if folder is None or not folder.has(target.key, kernel_key(kernel)):
-        async_compile.submit_module(target, kernel_key(kernel), lambda: kernel.source(name, target))
+    """Queues a kernel for the compile workers, if there are any, unless it is loaded or its code exists."""
+    if not is_loaded(kernel):
+        jit.compile_module_async(kernel_module(kernel, host_target()), default_cache())
 
 
 def symbol_name(kernel: Kernel) -> str:
@@ -44,25 +39,9 @@ def symbol_name(kernel: Kernel) -> str:
 
 
 def kernel_code(kernel: Kernel) -> bytes:
-    """The object code of a kernel, compiled unless it is cached."""
-    return jit.load_or_compile(
-        lambda: kernel.source(symbol_name(kernel), host_target()), kernel_key(kernel), default_cache()
-    )
+    """The object code of a kernel, compiled unless it exists."""
+    return jit.object_code(kernel_module(kernel, host_target()), default_cache())
 
 
-def kernel_key(kernel: Kernel) -> str:
-    """The cache key of a kernel's code."""
-    return f"{sources_digest()}\n{kernel.key}"
-
-
-@cache
-def sources_digest() -> str:
-    """A digest of the sources of `compile`, which generate the kernels, so that versions of them can share a cache folder."""
-    digest = hashlib.sha256()
-    for folder, folders, files in os.walk(package.__path__[0]):
-        folders.sort()
-        for name in sorted(files):
-            if name.endswith(".py"):
-                with open(f"{folder}/{name}", "rb", buffering=0) as file:
-                    digest.update(file.read())
-    return digest.hexdigest()
+def kernel_module(kernel: Kernel, target: Target) -> Module:
+    return Module(kernel.key, lambda: kernel.source(symbol_name(kernel), target))

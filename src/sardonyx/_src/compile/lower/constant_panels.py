@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from sardonyx._src.compile.kernels.gemm.panels import Panels, choose_panel_tile, pack_constant
+from sardonyx._src.compile.kernels.gemm.packing.panels import Panels, choose_panel_tile, pack_constant
 from sardonyx._src.compile.lower import Lowering
 from sardonyx._src.ir import Array, Value
 from sardonyx._src.ir.dims import Known

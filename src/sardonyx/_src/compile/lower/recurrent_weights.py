@@ -12,9 +12,9 @@ from sardonyx._src.compile.codegen.expressions import Apply, Local
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_step
 from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
-from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
-from sardonyx._src.compile.kernels.gemm.packing import make_constant, pack_bias
-from sardonyx._src.compile.kernels.gemm.panels import pack_constant, pack_tensor
+from sardonyx._src.compile.kernels.gemm.floats.matmul import matmul_steps
+from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant, pack_bias
+from sardonyx._src.compile.kernels.gemm.packing.panels import pack_constant, pack_tensor
 from sardonyx._src.compile.kernels.loops.rows import full_vector_type
 from sardonyx._src.compile.kernels.recurrent.packed_weights import (
     pack_weights,

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
+from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
+from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.partition.regions.registry import OPERATOR_INDEX
-
-if TYPE_CHECKING:
-    from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-    from sardonyx._src.compile.lower.lowering import Lowering
-    from sardonyx._src.compile.program import Step
-    from sardonyx._src.compile.program.steps.program import Action
+from sardonyx._src.compile.program import Step
+from sardonyx._src.compile.program.steps.program import Action
 
 C = TypeVar("C")
-Lower: TypeAlias = "Callable[[LaidOutRegion[C], Lowering], Step | Sequence[Action]]"
+Lower: TypeAlias = Callable[[LaidOutRegion[C], Lowering], Step | Sequence[Action]]
 # Each function is called only for regions of its kind, and so with a config of the type that it expects.
 LOWERINGS: dict[str, Lower[Any]] = {}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 
 from sardonyx._src.compile.prepare.assumed_branches import assume_branches, drop_known_conditions
@@ -14,6 +13,7 @@ from sardonyx._src.compile.prepare.data_dependent_sizes import DataDependentSize
 from sardonyx._src.compile.prepare.decompose import decompose_nodes
 from sardonyx._src.compile.prepare.legacy_opsets import newest_versions_are_equivalent
 from sardonyx._src.compile.prepare.merge_convolutions import merge_convolutions
+from sardonyx._src.compile.prepare.packed_weights import view_packed_weights
 from sardonyx._src.compile.prepare.precision_classes import HasLowering
 from sardonyx._src.compile.prepare.promote_half import promote_half_precision
 from sardonyx._src.compile.prepare.required_sizes import replace_sizes, required_sizes, size_guards
@@ -25,6 +25,7 @@ from sardonyx._src.compile.program.steps.assumptions import Assumptions, BranchT
 from sardonyx._src.compile.program.verification.defects import DEFECTS
 from sardonyx._src.convert.conversion import convert, expand_vendor_operators
 from sardonyx._src.convert.vendor_operators import classical_operators, vendor_operators
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import CompilationError, ConversionError, InferenceError, LimitError
 from sardonyx._src.grad.gradient_nodes import expand_gradients
 from sardonyx._src.infer.incremental import IncrementalInference, RejectionRecorder
@@ -248,6 +249,7 @@ def upgrade_opset(model: Model) -> Model:
         return model
     try:
         upgraded = convert(model, opset=newest(""))
+        view_packed_weights(upgraded)
         replaced = vendor_operators(upgraded) | classical_operators(upgraded)
         for refused in expand_vendor_operators(upgraded, replaced):
             log.info("a reference kernel or body is called: %s", refused)

@@ -66,7 +66,7 @@ def cast(step: BackwardStep, value: Value, own: DataType, dtype: DataType) -> Va
 
 def inverse_root(step: BackwardStep, squares: Value, axes: Value) -> Value:
     """1 / sqrt(mean(squares) + epsilon)."""
-    epsilon = step.constant(float(str(step.inference.attributes["epsilon"])), stash_type(step))
+    epsilon = step.constant(step.inference.number("epsilon"), stash_type(step))
     return step.Reciprocal(step.Sqrt(step.Add(step.ReduceMean(squares, axes), epsilon)))
 
 

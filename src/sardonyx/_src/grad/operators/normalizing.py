@@ -37,7 +37,7 @@ def batch_normalization(step: BackwardStep) -> Gradients:
     centered = step.Sub(x, mean)
     if variance is None:
         variance = step.ReduceMean(step.Mul(centered, centered), axes)
-    epsilon = step.scalar(float(str(step.inference.attributes["epsilon"])))
+    epsilon = step.scalar(step.inference.number("epsilon"))
     factor = step.Reciprocal(step.Sqrt(step.Add(variance, epsilon)))
     normal = step.Mul(centered, factor)
     d_scale = step.reshape_like(step.ReduceSum(step.Mul(dy, normal), axes, keepdims=0), scale)
@@ -63,7 +63,7 @@ def running_statistics(
     step: BackwardStep, d_x: Value, centered: Value, axes: Value, column: Value
 ) -> list[Value | None]:
     """The gradients of x, plus the contributions of its mean and variance, and of the old running statistics."""
-    x, old = step.input(0), float(str(step.inference.attributes["momentum"]))
+    x, old = step.input(0), step.inference.number("momentum")
     count = step.Div(step.Size(x), step.Max(step.Size(step.input(3)), step.integers(1)))
     share = step.Div(step.scalar(1 - old), step.CastLike(count, x))
     gradients: list[Value | None] = []
@@ -104,7 +104,7 @@ def instance_normalization(step: BackwardStep) -> Gradients:
     column = step.integers([-1, *[1] * (rank - 2)])
     centered = step.Sub(x, step.ReduceMean(x, spatial))
     variance = step.ReduceMean(step.Mul(centered, centered), spatial)
-    epsilon = step.scalar(float(str(step.inference.attributes["epsilon"])))
+    epsilon = step.scalar(step.inference.number("epsilon"))
     factor = step.Reciprocal(step.Sqrt(step.Add(variance, epsilon)))
     normal = step.Mul(centered, factor)
     d_normal = step.Mul(dy, step.Reshape(step.input(1), column))
@@ -136,7 +136,7 @@ def lrn(step: BackwardStep) -> Gradients:
     """
     x, dy = step.input(0), step.gradient()
     size = step.inference.integer("size")
-    alpha, beta, bias = (float(str(step.inference.attributes[name])) for name in ("alpha", "beta", "bias"))
+    alpha, beta, bias = (step.inference.number(name) for name in ("alpha", "beta", "bias"))
     before, after = (size - 1) // 2, size - 1 - (size - 1) // 2
     squares = channel_means(step, step.Mul(x, x), size, before, after)
     base = step.Add(step.Mul(squares, step.scalar(alpha)), step.scalar(bias))

@@ -136,7 +136,7 @@ def group_range(step: BackwardStep, weights: Value) -> tuple[Value, Value, Value
 def gemm(step: BackwardStep) -> Gradients:
     """Y = alpha * A' B' + beta * C."""
     A, B, dY = step.input(0), step.input(1), step.gradient()
-    alpha, beta = step.inference.attributes["alpha"], step.inference.attributes["beta"]
+    alpha, beta = step.inference.number("alpha"), step.inference.number("beta")
     is_a_transposed, is_b_transposed = step.inference.integer("transA"), step.inference.integer("transB")
     dA = dB = dC = None
     if step.wants(0) and is_a_transposed:
@@ -148,7 +148,7 @@ def gemm(step: BackwardStep) -> Gradients:
     elif step.wants(1):
         dB = step.op("Gemm", A, dY, alpha=alpha, transA=1 - is_a_transposed)
     if step.wants(2):
-        dC = step.reduce_to_input(dY if beta == 1 else step.Mul(dY, step.scalar(float(str(beta)))), 2)
+        dC = step.reduce_to_input(dY if beta == 1 else step.Mul(dY, step.scalar(beta)), 2)
     return [dA, dB, dC]
 
 

@@ -35,7 +35,7 @@ def roi_align(step: BackwardStep) -> Sequence[Value | None] | None:
     """The means, or the greatest weighted pixels, over the points of each bin."""
     sampler = Sampler.of(step, 0, 1)
     x, rois = sampler.widen(step.input(0)), sampler.widen(step.input(1))
-    corners = sampler.scale_of_type(rois, float(str(step.inference.attributes["spatial_scale"])))
+    corners = sampler.scale_of_type(rois, step.inference.number("spatial_scale"))
     rows = region_axis(sampler, corners, 1, step.inference.integer("output_height"))
     columns = region_axis(sampler, corners, 0, step.inference.integer("output_width"))
     images = step.op("Gather", x, step.input(2), axis=0)  # the image of each region
@@ -150,7 +150,7 @@ def max_roi_pool(step: BackwardStep) -> Sequence[Value | None] | None:
     x, rois = sampler.widen(step.input(0)), sampler.widen(step.input(1))
     image = step.op("Cast", step.op("Gather", rois, step.integers(0), axis=1), to=DataType.INT64)
     pixels = step.op("Gather", x, image, axis=0)  # [R, C, H, W]
-    corners = sampler.scale_of_type(rois, float(str(step.inference.attributes["spatial_scale"])))
+    corners = sampler.scale_of_type(rois, step.inference.number("spatial_scale"))
     rounded = step.Mul(
         step.Sign(corners), step.Floor(step.Add(step.Abs(corners), sampler.number(0.5)))
     )  # ties away from zero

@@ -21,7 +21,7 @@ from sardonyx._src.ir.large_graphs import append_node
 from sardonyx._src.ir.model import Note
 from sardonyx._src.ir.walk import values
 from sardonyx._src.proto import messages as m
-from sardonyx._src.proto.node_runs import NODES_OF_GRAPH, VALUE_INFO_OF_GRAPH
+from sardonyx._src.proto.runs import NODES_OF_GRAPH, VALUE_INFO_OF_GRAPH
 from sardonyx._src.proto.wire import UndecodedRun
 from sardonyx._src.suggestions import did_you_mean
 

@@ -17,8 +17,8 @@ from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.large_graphs import append_node
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.decoders import decode_attribute_proto, decode_node_proto
-from sardonyx._src.proto.node_runs import BLOCK, MAX_TEMPLATE_BYTES, MAX_TEMPLATES
-from sardonyx._src.proto.wire import UndecodedRun, WireError, chunk, varint
+from sardonyx._src.proto.runs import MAX_TEMPLATE_BYTES, MAX_TEMPLATES, read_run
+from sardonyx._src.proto.wire import Buffer, UndecodedRun, WireError, chunk, varint
 
 PlainAttribute: TypeAlias = tuple[str, AttributeType, AttributeValue]
 
@@ -52,24 +52,15 @@ class NodeRunReader:
 
     def read(self) -> None:
         """Reads all nodes.  Raises InvalidModel for nodes that do not decode, and for those that `records` rejects."""
-        run, context = self.run, self.run.context
-        p = run.start
         try:
-            while p < run.end:
-                context.base, context.depth = p, run.depth
-                size = self.read_block(context.buffer[p : min(run.end, p + BLOCK)])
-                p = p + size if size else self.read_long_node(p)
+            read_run(self.run, self)
         except (WireError, IndexError):
             raise InvalidModel("the nodes of a graph must decode", location="graph.node") from None
 
-    def read_long_node(self, p: int) -> int:
-        """Reads the node of the field at p, and returns the end of the field."""
-        context = self.run.context
-        context.base = 0
-        n, k = varint(context.buffer, p + 1)
-        node = chunk(decode_node_proto, context.buffer, k, k + n, context)
+    def read_long(self, b: Buffer, p: int, e: int) -> None:
+        """Reads the node b[p:e]."""
+        node = chunk(decode_node_proto, b, p, e, self.run.context)
         self.records.read_node(node, len(self.graph.nodes))
-        return k + n
 
     def read_block(self, b: bytes) -> int:
         """Reads the nodes at the beginning of a block, and returns the end of the last complete field.

@@ -7,8 +7,8 @@ from sardonyx._src.io.serde.declarations import PlainValueInfo, ValueInfo
 from sardonyx._src.io.serde.types import is_plain, type_from
 from sardonyx._src.ir import Type
 from sardonyx._src.proto.decoders import decode_type_proto, decode_value_info_proto
-from sardonyx._src.proto.node_runs import BLOCK, MAX_TEMPLATE_BYTES, MAX_TEMPLATES
-from sardonyx._src.proto.wire import UndecodedRun, WireError, chunk, varint
+from sardonyx._src.proto.runs import MAX_TEMPLATE_BYTES, MAX_TEMPLATES, read_run
+from sardonyx._src.proto.wire import Buffer, UndecodedRun, WireError, chunk, varint
 
 
 class ValueInfoRunReader:
@@ -21,24 +21,15 @@ class ValueInfoRunReader:
 
     def read(self) -> list[ValueInfo]:
         """The entries; raises InvalidModel for entries that do not decode."""
-        run, context = self.run, self.run.context
-        p = run.start
         try:
-            while p < run.end:
-                context.base, context.depth = p, run.depth
-                size = self.read_block(context.buffer[p : min(run.end, p + BLOCK)])
-                p = p + size if size else self.read_long_entry(p)
+            read_run(self.run, self)
         except (WireError, IndexError):
             raise InvalidModel("the value_info of a graph must decode", location="graph") from None
         return self.entries
 
-    def read_long_entry(self, p: int) -> int:
-        """Reads the entry of the field at p, and returns the end of the field."""
-        context = self.run.context
-        context.base = 0
-        n, k = varint(context.buffer, p + 1)
-        self.entries.append(chunk(decode_value_info_proto, context.buffer, k, k + n, context))
-        return k + n
+    def read_long(self, b: Buffer, p: int, e: int) -> None:
+        """Reads the entry b[p:e]."""
+        self.entries.append(chunk(decode_value_info_proto, b, p, e, self.run.context))
 
     def read_block(self, b: bytes) -> int:
         """Reads the entries at the beginning of a block, and returns the end of the last complete field."""

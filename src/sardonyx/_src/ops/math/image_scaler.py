@@ -14,7 +14,7 @@ from sardonyx._src.ir import Array, Value
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.math.elementwise import round_to_input_type
-from sardonyx._src.ops.support.body_text import float_attribute, promoted_type
+from sardonyx._src.ops.support.body_text import promoted_type
 from sardonyx._src.ops.support.promotion import compute_promoted
 from sardonyx._src.ops.support.shapes import same_tensor
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
@@ -56,7 +56,7 @@ def replace(adapter: Adapter) -> AdaptedNode:
         count = channels if isinstance(channels, int) else "an unknown number of"
         adapter.refuse(f"bias must have {count} elements, one for each channel; got {len(bias)}")
     wide = promoted_type(adapter.dtype(0))
-    scale = adapter.constant(np.float64(float_attribute(adapter.inference, "scale")), wide)
+    scale = adapter.constant(np.float64(adapter.inference.number("scale")), wide)
 
     def compute(x: Value) -> Value:
         scaled = adapter.Mul(x, scale)

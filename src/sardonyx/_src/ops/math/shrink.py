@@ -15,7 +15,7 @@ from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.math.elementwise import round_to_input_type
-from sardonyx._src.ops.support.body_text import element_type, float_attribute, promoted_type, scalar
+from sardonyx._src.ops.support.body_text import element_type, promoted_type, scalar
 from sardonyx._src.ops.support.shapes import same_tensor
 
 op = Operator("Shrink", tolerance="rounding", elementwise=True)
@@ -43,8 +43,8 @@ def body(inference: Inference) -> str:
     """Integers are computed in int64 or uint64: Add does not accept those of 8 and 16 bits in operator set 9."""
     dtype, lambd, bias = (
         element_type(inference),
-        float_attribute(inference, "lambd"),
-        float_attribute(inference, "bias"),
+        inference.number("lambd"),
+        inference.number("bias"),
     )
     compared = promoted_type(dtype)
     own = compared

@@ -10,7 +10,7 @@ from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.math.elementwise import require_same_shapes, round_to_input_type, same_shapes
 from sardonyx._src.ops.math.sigmoid import sigmoid
-from sardonyx._src.ops.support.body_text import element_type, float_attribute, scalar
+from sardonyx._src.ops.support.body_text import element_type, scalar
 
 op = Operator("SwiGLU", tolerance="rounding", elementwise=True)
 op.infer(28)(same_shapes)
@@ -26,7 +26,7 @@ def evaluate(A: Array, B: Array, *, alpha: float) -> Array:
 @op.body(28, opset=13)
 def body(inference: Inference) -> str:
     return f"""(a, b) => (y) {{
-      alpha = {scalar(float_attribute(inference, "alpha"), element_type(inference))}
+      alpha = {scalar(inference.number("alpha"), element_type(inference))}
       scaled = Mul(alpha, a)
       gate = Sigmoid(scaled)
       swish = Mul(a, gate)

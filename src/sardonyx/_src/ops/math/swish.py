@@ -10,7 +10,7 @@ from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.math.elementwise import round_to_input_type
 from sardonyx._src.ops.math.sigmoid import sigmoid
-from sardonyx._src.ops.support.body_text import element_type, float_attribute, scalar
+from sardonyx._src.ops.support.body_text import element_type, scalar
 from sardonyx._src.ops.support.shapes import same_tensor
 
 op = Operator("Swish", tolerance="rounding", elementwise=True)
@@ -26,7 +26,7 @@ def evaluate(X: Array, *, alpha: float) -> Array:
 @op.body(24, opset=13)
 def body(inference: Inference) -> str:
     return f"""(x) => (y) {{
-      alpha = {scalar(float_attribute(inference, "alpha"), element_type(inference))}
+      alpha = {scalar(inference.number("alpha"), element_type(inference))}
       scaled = Mul(alpha, x)
       gate = Sigmoid(scaled)
       y = Mul(x, gate)

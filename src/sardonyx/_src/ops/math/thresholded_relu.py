@@ -11,7 +11,7 @@ from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.math.elementwise import round_to_input_type
-from sardonyx._src.ops.support.body_text import element_type, float_attribute, promoted_type, scalar
+from sardonyx._src.ops.support.body_text import element_type, promoted_type, scalar
 from sardonyx._src.ops.support.promotion import NARROW_FLOATS, promote_input
 from sardonyx._src.ops.support.shapes import same_tensor
 
@@ -34,7 +34,7 @@ def body(inference: Inference) -> str:
     compared = promoted_type(dtype)
     return f"""(x) => (y) {{
       zero = {scalar(0, dtype)}
-      alpha = {scalar(float_attribute(inference, "alpha"), compared)}
+      alpha = {scalar(inference.number("alpha"), compared)}
       number = Cast <to = {int(compared)}> (x)
       is_above = Greater(number, alpha)
       y = Where(is_above, x, zero)

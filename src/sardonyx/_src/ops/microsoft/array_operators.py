@@ -12,7 +12,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.microsoft.text import DOMAIN, string_attribute
-from sardonyx._src.ops.support.body_text import element_type, float_attribute, rank_of, scalar, vector
+from sardonyx._src.ops.support.body_text import element_type, rank_of, scalar, vector
 
 cdist = Operator("CDist", DOMAIN, tolerance="rounding", about="distances between the rows of two matrices")
 conv_transpose = Operator(
@@ -158,7 +158,7 @@ def crop_body(inference: Inference) -> str:
     if mode not in ("bilinear", "nearest"):
         inference.fail(f"mode must be bilinear or nearest; got {mode!r}")
     dtype = element_type(inference)
-    value = scalar(float_attribute(inference, "extrapolation_value"), dtype)
+    value = scalar(inference.number("extrapolation_value"), dtype)
     return f"""(x, rois, images, size) => (y) {{
       none = {scalar(0, DataType.INT64)}
       one = {scalar(1, DataType.INT64)}

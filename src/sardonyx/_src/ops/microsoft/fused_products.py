@@ -10,7 +10,7 @@ from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.microsoft.activations import activation_text
 from sardonyx._src.ops.microsoft.text import DOMAIN, string_attribute
-from sardonyx._src.ops.support.body_text import element_type, float_attribute, rank_of, scalar
+from sardonyx._src.ops.support.body_text import element_type, rank_of, scalar
 
 fused_matmul = Operator(
     "FusedMatMul", DOMAIN, tolerance="rounding", about="MatMul of scaled, transposed operands"
@@ -43,7 +43,7 @@ def matmul_activation_body(inference: Inference) -> str:
 def product_text(inference: Inference, result: str) -> str:
     """The nodes of `result`: alpha times the product of the operands, each transposed if its attribute is set."""
     operands = "".join(operand_text(inference, i, name) for i, name in enumerate("ab"))
-    alpha = float_attribute(inference, "alpha")
+    alpha = inference.number("alpha")
     if alpha == 1:
         return f"{operands} {result} = MatMul(left_a, left_b)"
     factor = scalar(alpha, element_type(inference))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.microsoft.text import DOMAIN
-from sardonyx._src.ops.support.body_text import element_type, float_attribute, scalar
+from sardonyx._src.ops.support.body_text import element_type, scalar
 
 gelu = Operator("Gelu", DOMAIN, tolerance="rounding", elementwise=True, about="the exact Gelu")
 bias_gelu = Operator("BiasGelu", DOMAIN, tolerance="rounding", about="the exact Gelu of a sum")
@@ -39,7 +39,7 @@ def fast_gelu_body(inference: Inference) -> str:
 @quick_gelu.body(1, opset=13)
 def quick_gelu_body(inference: Inference) -> str:
     return f"""(x) => (y) {{
-      alpha = {scalar(float_attribute(inference, "alpha"), element_type(inference))}
+      alpha = {scalar(inference.number("alpha"), element_type(inference))}
       scaled = Mul(alpha, x)
       gate = Sigmoid(scaled)
       y = Mul(x, gate)

@@ -13,7 +13,7 @@ from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.microsoft.packed_weights import cut_text, unpack_text
 from sardonyx._src.ops.microsoft.text import DOMAIN, number_attribute, string_attribute
-from sardonyx._src.ops.support.body_text import SLICE_END, element_type, float_attribute, scalar, vector
+from sardonyx._src.ops.support.body_text import SLICE_END, element_type, scalar, vector
 
 moe = Operator("MoE", DOMAIN, tolerance="rounding", about="a mixture of experts, each of two layers")
 qmoe = Operator("QMoE", DOMAIN, tolerance="rounding", about="MoE with weights of 2, 4 or 8 bits")
@@ -208,8 +208,8 @@ def swiglu_text(inference: Inference, *, has_third: bool) -> str:
       limited_gates = Min(gates_in, most)
       limited_lines = Clip(lines, least, most)"""
     return f"""{halves} {clamped}
-      alpha = {scalar(float_attribute(inference, "activation_alpha"), dtype)}
-      beta = {scalar(float_attribute(inference, "activation_beta"), dtype)}
+      alpha = {scalar(inference.number("activation_alpha"), dtype)}
+      beta = {scalar(inference.number("activation_beta"), dtype)}
       scaled_gates = Mul(alpha, limited_gates)
       sigmoid = Sigmoid(scaled_gates)
       swished = Mul(limited_gates, sigmoid)

@@ -11,7 +11,7 @@ from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.microsoft.quantized_text import names_of, quantize_text, scalar_text
 from sardonyx._src.ops.microsoft.text import DOMAIN
-from sardonyx._src.ops.support.body_text import element_type, float_attribute, scalar
+from sardonyx._src.ops.support.body_text import element_type, scalar
 
 dequantize = Operator(
     "DequantizeLinear", DOMAIN, tolerance="rounding", about="DequantizeLinear of more types"
@@ -136,7 +136,7 @@ def gemm_body(inference: Inference) -> str:
       {operands}
       {integer_product_text(inference, "left_a", "left_b", 2, 5)}
       {addend if inference.has(6) else "sum = Identity(product)"}
-      alpha = {scalar(float_attribute(inference, "alpha"), DataType.FLOAT)}
+      alpha = {scalar(inference.number("alpha"), DataType.FLOAT)}
       {nodes} scales = Mul({a_scale}, b_scale)
       scale = Mul(alpha, scales)
       wide = Mul(sum, scale)

@@ -9,7 +9,7 @@ from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.ml.body_text import OPSET, cast_text, computed_type
-from sardonyx._src.ops.support.body_text import element_type, float_attribute, scalar
+from sardonyx._src.ops.support.body_text import element_type, scalar
 from sardonyx._src.ops.support.shapes import same_tensor
 
 op = Operator("Binarizer", "ai.onnx.ml", elementwise=True)
@@ -24,7 +24,7 @@ def evaluate(X: Array, *, threshold: float) -> Array:
 
 @op.body(1, opset=OPSET)
 def body(inference: Inference) -> str:
-    dtype, threshold = element_type(inference), float_attribute(inference, "threshold")
+    dtype, threshold = element_type(inference), inference.number("threshold")
     return f"""(X) => (Y) {{
       {cast_text(inference, "X", "x", dtype)}
       threshold = {scalar(threshold, computed_type(inference))}

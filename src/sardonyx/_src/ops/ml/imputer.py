@@ -16,7 +16,7 @@ from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.ml.body_text import OPSET
 from sardonyx._src.ops.ml.class_labels import count
-from sardonyx._src.ops.support.body_text import element_type, float_attribute, scalar
+from sardonyx._src.ops.support.body_text import element_type, scalar
 
 op = Operator("Imputer", "ai.onnx.ml")
 
@@ -78,9 +78,9 @@ def body(inference: Inference) -> str:
 def missing_text(inference: Inference, dtype: DataType) -> str:
     """`is_missing`: whether each element of `X` is the value to be replaced."""
     if not dtype.is_float:
-        replaced = int(float_attribute(inference, "replaced_value_int64"))
+        replaced = int(inference.number("replaced_value_int64"))
         return f"replaced = {scalar(replaced, dtype)}  is_missing = Equal(X, replaced)"
-    number = float_attribute(inference, "replaced_value_float")
+    number = inference.number("replaced_value_float")
     if number != number:
         return "is_missing = IsNaN(X)"
     return f"replaced = {scalar(number, dtype)}  is_missing = Equal(X, replaced)"

@@ -8,6 +8,7 @@ counts, which the specification leaves open.  4 has tensors as well; NaN equals 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir import Array, Attribute, TensorType, build
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ops.api import Operator
+from sardonyx._src.ops.bound_kernel import BoundKernel, NodeBinding
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.ml.lookup import find_positions, string_vector, take_or_default
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
@@ -109,6 +111,22 @@ def default_of_table(attributes: Mapping[str, object], values: Array) -> object:
     if attributes.get("values_tensor") is not None:
         return UNMATCHED_VALUES[kind]
     return attributes[DEFAULT_ATTRIBUTES[kind]]
+
+
+@op.bind(2, 4)
+def bind(binding: NodeBinding) -> BoundKernel | None:
+    """A look-up of strings in a dictionary; None if keys are equal, for which the versions choose differently."""
+    keys, values = table_of(binding.attributes, "keys"), table_of(binding.attributes, "values")
+    table = dict(zip(keys.tolist(), values.tolist(), strict=True))
+    if keys.dtype != object or len(table) < len(keys):
+        return None
+    default, dtype = default_of_table(binding.attributes, values), values.dtype
+
+    def look_up(x: Array) -> Array:
+        mapped = map(table.get, x.reshape(-1).tolist(), repeat(default))
+        return np.fromiter(mapped, dtype, x.size).reshape(x.shape)
+
+    return BoundKernel(look_up)
 
 
 def one_of(what: str, tensor: Array | None = None, **lists: tuple[object, ...] | None) -> Array:

@@ -16,6 +16,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir import Array, MapType, SequenceType, TensorType
 from sardonyx._src.ops.api import Operator, RuntimeValue
+from sardonyx._src.ops.bound_kernel import BoundKernel, NodeBinding
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.ml.batches import batch, rows
 
@@ -42,6 +43,16 @@ def evaluate(
     labels = classlabels_strings or () if classlabels_int64s is None else classlabels_int64s
     check_label_count(labels, batch)
     return build_maps(labels)(batch) if labels else [{} for _ in batch]
+
+
+@op.bind(1)
+def bind(binding: NodeBinding) -> BoundKernel | None:
+    """Rows that have as many elements as there are labels."""
+    lists = [labels for name in LABEL_TYPES if (labels := binding.attributes.get(name))]
+    shape, dtype, _ = binding.inputs[0]
+    if shape is None or dtype is None or len(shape) != 2 or len(lists) != 1 or shape[1] != len(lists[0]):
+        return None
+    return BoundKernel(build_maps(lists[0]))
 
 
 @lru_cache(maxsize=64)

@@ -12,7 +12,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Dim, dim_add, known_equal
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.nn.heads_text import matmul_text, merge_heads_text, softmax_text, split_heads_text
-from sardonyx._src.ops.support.body_text import element_type, float_attribute, rank_of, scalar, vector
+from sardonyx._src.ops.support.body_text import element_type, rank_of, scalar, vector
 
 SCORE_STAGES = ("scores", "capped", "biased", "weights")  # indexed by qk_matmul_output_mode
 
@@ -97,7 +97,7 @@ def scores_text(inference: Inference, wide: DataType) -> str:
       q_scale = Sqrt(scale)
       k_scale = Identity(q_scale)"""
     if "scale" in inference.attributes:
-        scale = float_attribute(inference, "scale")
+        scale = inference.number("scale")
         root = math.sqrt(abs(scale))
         factors = f"q_scale = {scalar(root, wide)}  k_scale = {scalar(math.copysign(root, scale), wide)}"
     return f"""{factors}
@@ -110,7 +110,7 @@ def scores_text(inference: Inference, wide: DataType) -> str:
 
 
 def softcap_text(inference: Inference, wide: DataType) -> str:
-    cap = float_attribute(inference, "softcap")
+    cap = inference.number("softcap")
     if not cap:
         return "capped = Identity(scores)"
     return f"""

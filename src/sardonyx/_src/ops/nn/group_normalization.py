@@ -21,7 +21,7 @@ from sardonyx._src.ops.nn.normalizing import (
     standardize,
 )
 from sardonyx._src.ops.support.arithmetic import compute_in_float32
-from sardonyx._src.ops.support.body_text import element_type, float_attribute, promoted_type, scalar, vector
+from sardonyx._src.ops.support.body_text import element_type, promoted_type, scalar, vector
 from sardonyx._src.ops.support.promotion import cast
 from sardonyx._src.ops.support.shapes import same_tensor
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
@@ -128,7 +128,7 @@ def body(inference: Inference) -> str:
       deviation = Sub(grouped, mean)
       square = Mul(deviation, deviation)
       variance = ReduceMean <axes = [2]> (square)
-      epsilon = {scalar(float_attribute(inference, "epsilon"), wide)}
+      epsilon = {scalar(inference.number("epsilon"), wide)}
       positive = Add(variance, epsilon)
       root = Sqrt(positive)
       standard = Div(deviation, root)

@@ -19,7 +19,7 @@ from sardonyx._src.ops.nn.normalizing import (
     stage_one_type,
     standardize,
 )
-from sardonyx._src.ops.support.body_text import element_type, float_attribute, scalar
+from sardonyx._src.ops.support.body_text import element_type, scalar
 from sardonyx._src.ops.support.shapes import axis_of
 
 op = Operator("LayerNormalization", tolerance="rounding", computes_in_float32=True, stash_type_constraint="U")
@@ -69,7 +69,7 @@ def body(inference: Inference) -> str:
       deviation = Sub(wide, mean)
       square = Mul(deviation, deviation)
       variance = ReduceMean {axes} (square)
-      epsilon = {scalar(float_attribute(inference, "epsilon"), stage_one(inference))}
+      epsilon = {scalar(inference.number("epsilon"), stage_one(inference))}
       positive = Add(variance, epsilon)
       root = Sqrt(positive)
       inverse = Reciprocal(root)

@@ -21,7 +21,7 @@ from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.nn.heads import group_heads, merge_heads, split_heads, ungroup_heads
 from sardonyx._src.ops.nn.heads_text import split_heads_text
 from sardonyx._src.ops.support.arithmetic import promote_to_float32, round_to_type
-from sardonyx._src.ops.support.body_text import element_type, float_attribute, scalar, vector
+from sardonyx._src.ops.support.body_text import element_type, scalar, vector
 from sardonyx._src.ops.support.shapes import merge_dims, merge_shapes
 from sardonyx._src.ops.traits import enum_values
 
@@ -188,7 +188,7 @@ def body(inference: Inference) -> str:
     q_heads, heads, scale = (
         inference.integer("q_num_heads"),
         inference.integer("kv_num_heads"),
-        float_attribute(inference, "scale"),
+        inference.number("scale"),
     )
     rule, dtype = str(inference.attributes["update_rule"]), element_type(inference)
     optional_scans = ["fade"] * rule.startswith("gated") + ["rate"] * rule.endswith("delta")

@@ -20,7 +20,7 @@ from sardonyx._src.ops.nn.normalizing import (
     stage_one,
     stage_one_type,
 )
-from sardonyx._src.ops.support.body_text import element_type, float_attribute, scalar
+from sardonyx._src.ops.support.body_text import element_type, scalar
 from sardonyx._src.ops.support.shapes import axis_of
 
 op = Operator("RMSNormalization", tolerance="rounding", computes_in_float32=True)
@@ -55,7 +55,7 @@ def body(inference: Inference) -> str:
       wide = Cast <to = {inference.integer("stash_type")}> (x)
       square = Mul(wide, wide)
       mean = ReduceMean {axes} (square)
-      epsilon = {scalar(float_attribute(inference, "epsilon"), stage_one(inference))}
+      epsilon = {scalar(inference.number("epsilon"), stage_one(inference))}
       positive = Add(mean, epsilon)
       root = Sqrt(positive)
       quotient = Div(wide, root)

@@ -26,7 +26,7 @@ from sardonyx._src.ops.nn.heads import (
 )
 from sardonyx._src.ops.nn.heads_text import matmul_text, softmax_text
 from sardonyx._src.ops.support.arithmetic import promote_to_float32, round_to_type
-from sardonyx._src.ops.support.body_text import element_type, float_attribute, scalar, vector
+from sardonyx._src.ops.support.body_text import element_type, scalar, vector
 from sardonyx._src.ops.support.shapes import merge_dims, merge_shapes
 
 op = Operator("FlexAttention", "ai.onnx.preview", tolerance="rounding")
@@ -137,7 +137,7 @@ def body(inference: Inference) -> str:
 
 def scale_text(inference: Inference, wide: DataType) -> str:
     if "scale" in inference.attributes:
-        return f"scale = {scalar(float_attribute(inference, 'scale'), wide)}"
+        return f"scale = {scalar(inference.number('scale'), wide)}"
     return f"""
       size = Shape <start = 3> (q)
       real_size = Cast <to = {int(wide)}> (size)

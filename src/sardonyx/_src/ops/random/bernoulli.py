@@ -13,7 +13,7 @@ from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import Operator, RunContext
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.random.drawing import float_types, infer_result, sample_type
-from sardonyx._src.ops.support.body_text import element_type, float_attribute, promoted_type
+from sardonyx._src.ops.support.body_text import element_type, promoted_type
 
 op = Operator("Bernoulli", tolerance="random")
 BERNOULLI_TYPES = (
@@ -52,7 +52,7 @@ def body(inference: Inference) -> str:
     """The body draws samples in a wide type: they are below 1, but in a narrow float might be rounded up to 1, and the
     probability 1 must always give 1."""
     drawn = int(promoted_type(element_type(inference)))
-    seed = f", seed = {float_attribute(inference, 'seed')!r}" if "seed" in inference.attributes else ""
+    seed = f", seed = {inference.number('seed')!r}" if "seed" in inference.attributes else ""
     return f"""(x) => (y) {{
       chance = Cast <to = {drawn}> (x)
       number = RandomUniformLike <dtype = {drawn}{seed}> (chance)

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import Operator, RunContext
+from sardonyx._src.ops.bound_kernel import BoundKernel, NodeBinding
+from sardonyx._src.ops.random.direct_draws import bind_draw
 from sardonyx._src.ops.random.drawing import (
     check_shape,
     float_types,
@@ -63,6 +65,13 @@ def evaluate_like(
     """input: any type; result: the shape of the input."""
     result_type = sample_type(dtype, DataType.of(input.dtype), float_types(context.version))
     return normal(input.shape, result_type, seed, scale, mean, context)
+
+
+@random_normal.bind(1, 22)
+@random_normal_like.bind(1, 22)
+def bind(binding: NodeBinding) -> BoundKernel | None:
+    """Draws as `normal` does."""
+    return bind_draw(binding, "standard_normal", binding.attributes["mean"], binding.attributes["scale"])
 
 
 def normal(

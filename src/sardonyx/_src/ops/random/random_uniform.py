@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import Operator, RunContext
+from sardonyx._src.ops.bound_kernel import BoundKernel, NodeBinding
+from sardonyx._src.ops.random.direct_draws import bind_draw
 from sardonyx._src.ops.random.drawing import (
     check_shape,
     float_types,
@@ -61,6 +63,14 @@ def evaluate_like(
     """input: any type; result: the shape of the input."""
     result_type = sample_type(dtype, DataType.of(input.dtype), float_types(context.version))
     return uniform(input.shape, result_type, seed, high, low, context)
+
+
+@random_uniform.bind(1, 22)
+@random_uniform_like.bind(1, 22)
+def bind(binding: NodeBinding) -> BoundKernel | None:
+    """Draws as `uniform` does."""
+    low, high = binding.attributes["low"], binding.attributes["high"]
+    return bind_draw(binding, "random_sample", low, high - low)
 
 
 def uniform(

@@ -21,13 +21,6 @@ def rank_of(inference: Inference, i: int = 0) -> int:
     return inference.fail(f"the rank of input {i} must be known") if rank is None else rank
 
 
-def float_attribute(inference: Inference, name: str) -> float:
-    """The value of a numeric attribute."""
-    value = inference.attributes.get(name)
-    assert isinstance(value, int | float), f"{inference.op_type} has no number {name}"
-    return float(value)
-
-
 def scalar(value: float, dtype: DataType) -> str:
     """The node of a scalar constant, rounded to `dtype`; `value` must be an integer for an integer type."""
     return f"Constant <value = {dtype.text} raw_data: {{{value!r}}}> ()"
@@ -36,7 +29,7 @@ def scalar(value: float, dtype: DataType) -> str:
 def scalars(inference: Inference, *attributes: str, **values: float) -> str:
     """The nodes of constants of the element type of input 0: values by their names, then attributes."""
     dtype = element_type(inference)
-    values |= {name: float_attribute(inference, name) for name in attributes}
+    values |= {name: inference.number(name) for name in attributes}
     return "  ".join(f"{name} = {scalar(value, dtype)}" for name, value in values.items())
 
 

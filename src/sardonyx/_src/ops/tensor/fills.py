@@ -17,7 +17,6 @@ from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir import Array, Shape, Tensor, TensorType, Value
 from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.support.body_text import float_attribute
 from sardonyx._src.ops.support.promotion import cast
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
@@ -122,7 +121,7 @@ def replace_constant_fill(adapter: Adapter) -> AdaptedNode:
         names = ", ".join(t.name for t in CONSTANT_FILL_TYPES)
         adapter.refuse(f"dtype must be one of {names}; got {number}")
     dtype = DataType.from_number(number)
-    value = np.array([float_attribute(inference, "value")]).astype(dtype.numpy)
+    value = np.array([inference.number("value")]).astype(dtype.numpy)
     return adapter.ConstantOfShape(shape_value(adapter), value=Tensor.of(value))
 
 

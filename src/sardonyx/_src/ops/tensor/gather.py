@@ -11,6 +11,7 @@ import math
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
+from sardonyx._src.ops.bound_kernel import BoundKernel, NodeBinding
 from sardonyx._src.ops.inference import Inference, Known, Result
 from sardonyx._src.ops.support.shapes import axis_of
 from sardonyx._src.ops.tensor.elements import MAX_KNOWN_ELEMENTS, elements, restore_element_type
@@ -77,3 +78,17 @@ def take_entries(data: Array, indices: Array, axis: int) -> Array:
         return data.take(indices.reshape(-1), axis)
     except IndexError:  # `from_front` raises the EvaluationError, which names the index
         return data.take(from_front(indices, data.shape[axis]).reshape(-1), axis)
+
+
+@op.bind(1, 11, 13)
+def bind(binding: NodeBinding) -> BoundKernel | None:
+    """Labels of numbered classes: entries of a constant vector of strings."""
+    (_, _, labels), (shape, dtype, _) = binding.inputs
+    if labels is None or labels.ndim != 1 or labels.dtype != object or not shape or dtype is None:
+        return None
+    return BoundKernel(take_labels)
+
+
+def take_labels(labels: Array, indices: Array) -> Array:
+    """labels: [C] strings; indices: any shape but (); result: the shape of the indices."""
+    return labels.take(indices)

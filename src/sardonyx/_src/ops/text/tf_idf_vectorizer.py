@@ -15,6 +15,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
+from sardonyx._src.ops.bound_kernel import BoundKernel, NodeBinding
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.ml.class_labels import count
 from sardonyx._src.ops.ml.identity_key import IdentityKey
@@ -28,7 +29,6 @@ op = Operator(
     "TfIdfVectorizer",
     tolerance="rounding",
     enum_attributes={"mode": enum_values(*WEIGHTING_MODES)},
-    ends_word_chain=True,
 )
 
 
@@ -86,6 +86,19 @@ def vectorizer_of(attributes: Mapping[str, Any]) -> NgramVectorizer | None:
         given["weights"] if mode != "TF" else None,
     )
     return build_vectorizer(IdentityKey(lists), shortest, longest, is_binary=mode == "IDF")
+
+
+@op.bind(9)
+def bind(binding: NodeBinding) -> BoundKernel | None:
+    """The count of the words of strings, without the nodes that split them."""
+    vectorizer = vectorizer_of(binding.attributes)
+    if vectorizer is None or binding.producers(0) is None:
+        return None
+    from sardonyx._src.ops.text.word_chains import (
+        bind_chain,
+    )  # lazy: loads slowly, and few programs have chains
+
+    return bind_chain(binding, vectorizer)
 
 
 def check_pool_type(X: Array, int64s: tuple[int, ...] | None, strings: tuple[str, ...] | None) -> None:

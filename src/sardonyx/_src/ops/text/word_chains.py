@@ -1,68 +1,54 @@
-"""Chains of nodes from strings to vectors that count their words; one function computes such a chain."""
+"""Chains of nodes from strings to vectors that count their words; the bound kernel of the last node computes such a chain.
+
+A chain is [Reshape] [StringNormalizer] Tokenizer TfIdfVectorizer, where nodes in brackets are optional.  Its strings are a
+vector, and each of them gives a row of the result.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
-import numpy as np
-
-from sardonyx._src.ir import Array, Node, Value
+from sardonyx._src.ops.bound_kernel import BoundKernel, NodeBinding
 from sardonyx._src.ops.microsoft.text import DOMAIN
+from sardonyx._src.ops.text.ngram_vectors import NgramVectorizer
 from sardonyx._src.ops.text.re2.runs import run_pattern
 from sardonyx._src.ops.text.string_normalizer import plain_case_changer
-from sardonyx._src.ops.text.tf_idf_vectorizer import vectorizer_of
 from sardonyx._src.ops.text.word_counts import word_counter
 
-Attributes: TypeAlias = Mapping[str, object]
-CountWords: TypeAlias = Callable[
-    ..., Array
-]  # its arguments are the strings, and as `out` an array for the result
+Attributes: TypeAlias = Mapping[str, Any]
 TOKENIZER, NORMALIZER, RESHAPE = (DOMAIN, "Tokenizer"), ("", "StringNormalizer"), ("", "Reshape")
-MAX_NODES = 4
 
 
-def match_chain(
-    nodes: Sequence[Node],
-    attributes: Sequence[Attributes],
-    constants: Mapping[Value, object],
-    ranks: Mapping[Value, int],
-    limit: int,
-) -> tuple[int, CountWords] | None:
-    """The index of the first node of a chain, and the function that computes its result from its strings; None without a chain.
+def bind_chain(binding: NodeBinding, vectorizer: NgramVectorizer) -> BoundKernel | None:
+    """The kernel of a chain that ends with a TfIdfVectorizer; None if the node does not end a chain.
 
-    A chain is [Reshape] [StringNormalizer] Tokenizer TfIdfVectorizer, where nodes in brackets are optional.  Its strings are a
-    vector, and each of them gives a row of the result.
-
-    nodes: each one reads the result of the one before it; the last one may end a chain
-    attributes: the attributes of each node
-    constants: the arrays of constant values
-    ranks: the ranks of values, where they are known
-    limit: the largest total number of characters in the strings
+    vectorizer: counts the n-grams of the node.
     """
-    kinds = [(node.domain, node.op_type) for node in nodes]
-    first, change_case = len(nodes) - 2, None
-    if first < 0 or kinds[first] != TOKENIZER:
+    tokenizer = binding.producers(0)
+    if tokenizer is None or tokenizer.operator != TOKENIZER:
         return None
-    tokenizer, pattern = attributes[first], find_pattern(attributes[first])
-    if first and kinds[first - 1] == NORMALIZER:
-        first -= 1
-        changer = plain_case_changer(attributes[first])
+    pattern = find_pattern(tokenizer.attributes)
+    if pattern is None:
+        return None
+    if tokenizer.attributes["mark"] or tokenizer.attributes["pad_value"] in vectorizer.pool.vocabulary:
+        return None  # marks and padding would be words
+    chain, change_case = [tokenizer], None
+    normalizer = tokenizer.producers(0)
+    if normalizer is not None and normalizer.operator == NORMALIZER:
+        changer = plain_case_changer(normalizer.attributes)
         if changer is None:
             return None
-        change_case = changer.function
-    if rank_of(nodes[first].inputs[0], ranks) != 1:
-        first -= 1
-        if first < 0 or kinds[first] != RESHAPE or not is_flattening(nodes[first], constants):
-            return None
-    vectorizer = vectorizer_of(attributes[-1])
-    if pattern is None or vectorizer is None:
+        chain, change_case = [normalizer, tokenizer], changer.function
+    flattening = find_flattening(chain[0])
+    if flattening is None:
         return None
-    if tokenizer["mark"] or tokenizer["pad_value"] in vectorizer.pool.vocabulary:
-        return None  # marks and padding would be words
-    counter = word_counter(pattern, change_case, vectorizer, int(str(tokenizer["mincharnum"])), limit)
-    return None if counter is None else (first, counter.count)
+    shortest = int(tokenizer.attributes["mincharnum"])
+    counter = word_counter(pattern, change_case, vectorizer, shortest, binding.max_iterations)
+    if counter is None:
+        return None
+    return BoundKernel(counter.count, tuple(each.node for each in (*flattening, *chain)), takes_out=True)
 
 
 def find_pattern(tokenizer: Attributes) -> re.Pattern[str] | None:
@@ -73,11 +59,12 @@ def find_pattern(tokenizer: Attributes) -> re.Pattern[str] | None:
     return run_pattern(expression)
 
 
-def rank_of(value: Value | None, ranks: Mapping[Value, int]) -> int | None:
-    return None if value is None else ranks.get(value)
-
-
-def is_flattening(node: Node, constants: Mapping[Value, object]) -> bool:
-    """Whether the result of a Reshape is a vector."""
-    shape = None if node.inputs[1] is None else constants.get(node.inputs[1])
-    return isinstance(shape, np.ndarray) and shape.size == 1
+def find_flattening(first: NodeBinding) -> tuple[NodeBinding, ...] | None:
+    """The Reshape that makes the strings of a chain a vector; () if they are one; None if they cannot be shown to be one."""
+    if (shape := first.inputs[0].shape) is not None and len(shape) == 1:
+        return ()
+    producer = first.producers(0)
+    if producer is None or producer.operator != RESHAPE:
+        return None
+    shape_input = producer.inputs[1].array
+    return (producer,) if shape_input is not None and shape_input.size == 1 else None

@@ -31,6 +31,7 @@ class WordCounter:
     pattern: matches a word, which is a run of some characters
     change_case: changes the case of a text before it is split; None if the case is kept
     numbers: the numbers of the words in n-grams, and `MARK_NUMBER` for the mark
+    columns: for unweighted counts of distinct words, the column of each of them, and `MARK_NUMBER` for the mark; else None
     spaces: a table for `str.translate` that replaces the characters of ASCII that are in no word by spaces
     shortest: the smallest number of characters of a word
     limit: the largest number of characters in all texts
@@ -40,6 +41,7 @@ class WordCounter:
     change_case: Callable[[str], str] | None
     vectorizer: NgramVectorizer
     numbers: Mapping[str, int]
+    columns: Mapping[str, int] | None
     spaces: Mapping[int, str]
     shortest: int
     limit: int
@@ -54,6 +56,8 @@ class WordCounter:
             raise LimitError(f"texts must have at most {self.limit} characters", limit="limits.iterations")
         tokens, vectorizer = self.split(texts), self.vectorizer
         is_few = len(tokens) <= MAX_LOOPED_TOKENS
+        if is_few and self.columns is not None:
+            return self.count_few(tokens, len(texts), self.columns, out)
         if self.shortest > 1 and (is_few or len(vectorizer.pool.levels) > 1):
             tokens = [token for token in tokens if len(token) >= self.shortest or token == MARK]
         if is_few:
@@ -71,6 +75,22 @@ class WordCounter:
         if joined.isascii():
             return joined.translate(self.spaces).split()
         return re.findall(f"{self.pattern.pattern}|{MARK}", joined)
+
+    def count_few(
+        self, tokens: Sequence[str], rows: int, columns: Mapping[str, int], out: Array | None
+    ) -> Array:
+        """The result of `count` for a few words, each of which costs one look-up; columns: `columns`."""
+        result, start, find = self.vectorizer.zeros(rows, out), 0, columns.get
+        width = self.vectorizer.width
+        for token in tokens:
+            column = find(token)
+            if column is None:
+                continue
+            if column == MARK_NUMBER:
+                start += width
+            else:
+                result[start + column] += 1
+        return result.reshape(rows, width)
 
     def find_each(self, tokens: Sequence[str]) -> list[list[int]]:
         """The n-grams in each of a few texts."""
@@ -97,6 +117,16 @@ def word_counter(
     words = vectorizer.pool.vocabulary.tolist()
     numbers = {word: i for i, word in enumerate(words) if len(word) >= shortest}
     spaces = {ord(c): " " for c in outside if c != MARK}
+    columns = word_columns(vectorizer, numbers)
     return WordCounter(
-        pattern, change_case, vectorizer, {**numbers, MARK: MARK_NUMBER}, spaces, shortest, limit
+        pattern, change_case, vectorizer, {**numbers, MARK: MARK_NUMBER}, columns, spaces, shortest, limit
     )
+
+
+def word_columns(vectorizer: NgramVectorizer, numbers: Mapping[str, int]) -> dict[str, int] | None:
+    """The `columns` of a counter of these words."""
+    first, *longer = vectorizer.pool.levels
+    if longer or not (first.is_full and vectorizer.is_plain):
+        return None
+    columns = {word: vectorizer.index_list[first.grams[i]] for word, i in numbers.items()}
+    return {**columns, MARK: MARK_NUMBER}

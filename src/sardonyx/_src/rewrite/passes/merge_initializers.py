@@ -14,8 +14,10 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import ExternalDataError
+from sardonyx._src.io.external.files import ExternalStorage
 from sardonyx._src.io.memory_release import release_pages
 from sardonyx._src.ir import Array, Graph, Tensor, Value
+from sardonyx._src.ir.tensors import ArrayStorage, RawStorage
 from sardonyx._src.ir.walk import roots
 from sardonyx._src.rewrite.api import sweep
 from sardonyx._src.rewrite.engine.edit import Edit
@@ -52,7 +54,7 @@ def candidates(graph: Graph, edit: Edit) -> Iterator[list[Value]]:
     types: dict[Hashable, list[tuple[Value, Tensor]]] = {}
     for value in graph.initializers.values():
         tensor = edit.tensor(value)
-        if tensor is not None and edit.is_internal(value):
+        if tensor is not None and edit.is_internal(value) and is_comparable(tensor):
             types.setdefault((tensor.dtype, tensor.shape), []).append((value, tensor))
     for pairs in types.values():
         samples: dict[Hashable, list[Value]] = {}
@@ -61,15 +63,33 @@ def candidates(graph: Graph, edit: Edit) -> Iterator[list[Value]]:
         yield from (values for values in samples.values() if len(values) > 1)
 
 
+def is_comparable(tensor: Tensor) -> bool:
+    """Whether elements can be compared as they are stored: to unpack a matrix of weights takes longer than it saves."""
+    return tensor.dtype.bits >= 8 or tensor.size < LARGE_ELEMENTS or stored_bytes(tensor) is not None
+
+
+def stored_bytes(tensor: Tensor) -> Array | None:
+    """The bytes of a tensor of less than 8 bits an element, as it is stored; None if it is not stored as bytes."""
+    storage = tensor.storage
+    if isinstance(storage, RawStorage | ExternalStorage):
+        return np.frombuffer(storage.view(), np.uint8)
+    return storage.values.view(np.uint8) if isinstance(storage, ArrayStorage) else None
+
+
+def elements(tensor: Tensor) -> Array:
+    stored = stored_bytes(tensor) if tensor.dtype.bits < 8 else None
+    return tensor.numpy() if stored is None else stored
+
+
 def sample(tensor: Tensor) -> Hashable:
     """A few elements, which distinguish most large tensors without reading them completely."""
     if tensor.size < LARGE_ELEMENTS or tensor.dtype is DataType.STRING:
         return None
     try:
-        data = tensor.numpy().reshape(-1)
+        data = elements(tensor)
     except ExternalDataError:
         return None
-    taken = data[:: len(data) // SAMPLES].tobytes()
+    taken = data[np.unravel_index(np.arange(0, data.size, data.size // SAMPLES), data.shape)].tobytes()
     release_pages(data)
     return taken
 
@@ -93,7 +113,7 @@ def is_same(first: Value, second: Value) -> bool:
     assert isinstance(a, Tensor) and isinstance(b, Tensor), "both are dense"
     if a.dtype is DataType.STRING or a.size < LARGE_ELEMENTS:
         return True
-    return a is b or np.array_equal(as_bytes(a.numpy()), as_bytes(b.numpy()))
+    return a is b or np.array_equal(as_bytes(elements(a)), as_bytes(elements(b)))
 
 
 def as_bytes(data: Array) -> Array:

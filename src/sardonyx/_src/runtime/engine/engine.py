@@ -5,12 +5,13 @@ from __future__ import annotations
 import gc
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypedDict, Unpack
 
 import numpy as np
 
 from sardonyx._src.compile.program import EXACT, Precision
 from sardonyx._src.compile.program.encoding.executable import Executable
+from sardonyx._src.compile.program.encoding.length_equations import LengthEquations
 from sardonyx._src.compile.program.steps.assumptions import Assumptions, format_assumptions
 from sardonyx._src.compile.program.steps.program import FallbackOp, Program
 from sardonyx._src.compile.program.verification.defects import DEFECTS, typed_defects
@@ -41,6 +42,15 @@ if TYPE_CHECKING:
     from sardonyx._src.runtime.results.output_arrays import OutputArrays
 
 
+class EngineOptions(TypedDict, total=False):
+    """The keywords of all native engines, as of `Session`.  counters: the counters of the session."""
+
+    threads: int | None
+    limits: RunLimits | None
+    seed: int | None
+    counters: RunCounters | None
+
+
 class Programs(Protocol):
     """The programs of an engine, one of which executes a run."""
 
@@ -58,8 +68,13 @@ class Programs(Protocol):
     ) -> dict[str, RuntimeValue] | None:
         """The outputs, on the fast path; None for feeds that differ in type or shape from the feeds of validated runs."""
 
-    def record_validated(self, feeds: Mapping[str, RuntimeValue]) -> None:
-        """Records that a run with feeds of these sizes, and its outputs, matched the model's declarations."""
+    def record_validated(
+        self, feeds: Mapping[str, RuntimeValue], *, equations: LengthEquations | None
+    ) -> None:
+        """Records that a run with feeds of these sizes, and its outputs, matched the model's declarations.
+
+        equations: what the lengths of another run must satisfy to match them; None if that is unknown.
+        """
 
 
 class NativeEngine:
@@ -80,13 +95,10 @@ class NativeEngine:
         self,
         model: Model,
         *,
-        threads: int | None = None,
-        limits: RunLimits | None = None,
-        seed: int | None = None,
         stamp: ModelStamp | None = None,
         executable: Executable | None = None,
-        counters: RunCounters | None = None,
         precision: Precision = EXACT,
+        **options: Unpack[EngineOptions],
     ) -> None:
         """stamp: the stamp of the files that contain all data of the model; None if there are none.  Engines of one
             stamp and precision share a program, and so do engines of models with equal content and precision.
@@ -94,7 +106,7 @@ class NativeEngine:
 
         Raises, before anything runs, what the reference engine raises for a model that cannot be run.
         """
-        self.initialize(model, limits, seed, counters)
+        self.initialize(model, options)
         self.loaded_reference = self.make_reference()
         # Lazy imports: cached programs run without them.
         from sardonyx._src.runtime.declarations.declaration_analysis import analyze_declarations
@@ -108,20 +120,20 @@ class NativeEngine:
                 executable or self.compile(model, precision), analyze_declarations(model), content
             )
             self.declarations = self.shared_program.declarations
-            self.native = NativeProgram(self.shared_program.executable, threads, self.counters)
+            self.native = NativeProgram(self.shared_program.executable, self.threads, self.counters)
         defects = self.shared_program.executable.defects
         self.counters.record_compiler_faults(defects)
         # Shared only from here on: weights are packed now, so that callers' writes cannot change them.
         if key is not None and not defects:
             SHARED_PROGRAMS[key] = self.shared_program
-        self.specialize_runs(self.shared_program.specializations, threads)
+        self.specialize_runs(self.shared_program.specializations)
 
     def compile(self, model: Model, precision: Precision) -> Executable:
         """The executable of a model."""
         self.counters.count_compilation()
         return compile_releasing_weights(model, tolerant=self.counters.tolerates_faults, precision=precision)
 
-    def specialize_runs(self, shared: Specializations, threads: int | None) -> None:
+    def specialize_runs(self, shared: Specializations) -> None:
         """Prepares runs of the native program, and of programs that are specialized for what its runs show.
 
         Only a program with observations or parameters has such specialized programs.
@@ -129,23 +141,18 @@ class NativeEngine:
         self.programs = self.native
         if self.native.observations or self.native.program.parameters:
             self.programs = self.specialized = SpecializedPrograms(
-                self.native, shared, partial(compile_specialized, self.source, self.precision), threads
+                self.native, shared, partial(compile_specialized, self.source, self.precision), self.threads
             )
         self.try_run = self.programs.try_run
 
-    def initialize(
-        self,
-        source: Model | LazyModel,
-        limits: RunLimits | None,
-        seed: int | None,
-        counters: RunCounters | None,
-    ) -> None:
+    def initialize(self, source: Model | LazyModel, options: EngineOptions) -> None:
         """Sets the attributes that do not depend on the program."""
         self.source = source
         self.interface = source if isinstance(source, Model) else source.interface
-        self.limits = limits or RunLimits()
-        self.random_source = RandomSource(seed)
-        self.counters = counters or RunCounters()
+        self.threads = options.get("threads")
+        self.limits = options.get("limits") or RunLimits()
+        self.random_source = RandomSource(options.get("seed"))
+        self.counters = options.get("counters") or RunCounters()
         self.defaults = {v.name for v in self.interface.graph.inputs if v.initializer is not None}
 
     @property
@@ -224,12 +231,17 @@ class NativeEngine:
             self.counters.record_compiler_fault(error)
             return self.run_reference(feeds, "", None, control)
 
-    def record_validated(self, feeds: Mapping[str, RuntimeValue]) -> None:
-        """Records that feeds of these sizes, and the outputs of their run, matched the model's declarations."""
+    def record_validated(
+        self, feeds: Mapping[str, RuntimeValue], *, equations: LengthEquations | None = None
+    ) -> None:
+        """Records that feeds of these sizes, and the outputs of their run, matched the model's declarations.
+
+        equations: what the lengths of another run must satisfy to match them; None if that is unknown.
+        """
         if not self.defaults.isdisjoint(feeds):
             return
         try:
-            self.programs.record_validated(feeds)
+            self.programs.record_validated(feeds, equations=equations)
         except DEFECTS as defect:  # while the fast path was built; runs work without it
             if are_defects_fatal():
                 raise

@@ -31,9 +31,9 @@ from sardonyx._src.runtime.limits.run_limits import EMPTY_SCAN_OUTPUT, Bailout
 MAX_SPECIALIZATIONS = 8  # programs of a subgraph; calls with other element types and ranks are interpreted
 TYPE_CHECKS = 16  # an interpreted subgraph tests the types of its arguments at every 16th call
 MAX_NESTED_GRAPHS = 4  # levels of nested graphs up to which a subgraph is compiled
-# Nanoseconds, measured on x86-64: of an interpreted node; of a call of a program that has only kernel steps; of any other
-# call; and, in such a call, of each action that Python performs.
-INTERPRETED_NODE, NATIVE_CALL, MIXED_CALL, FALLBACK_NODE = 2_500, 3_000, 40_000, 15_000
+# Nanoseconds, measured on x86-64: of an interpreted node; of a call of a program that has only kernel steps; of such a call
+# with new sizes; of any other call; and, in such a call, of each action that Python performs.
+INTERPRETED_NODE, NATIVE_CALL, RESIZED_CALL, MIXED_CALL, FALLBACK_NODE = 2_500, 3_000, 8_000, 40_000, 15_000
 FLOPS_SAVED, BYTES_SAVED = 16, 8  # operations or bytes for which native code saves at least one nanosecond
 
 
@@ -42,11 +42,18 @@ class SubgraphNative(Protocol):
 
     program: Program
     has_fast_path: bool
+    has_sized_path: bool
 
     @property
     def has_loops(self) -> bool: ...
 
-    def try_run(self, feeds: object, control: RunControl | None = None) -> dict[str, RuntimeValue] | None: ...
+    def try_run(
+        self,
+        feeds: object,
+        control: RunControl | None = None,
+        out: None = None,
+        max_bytes: int | None = None,
+    ) -> dict[str, RuntimeValue] | None: ...
 
     def run_subgraph(
         self, feeds: Mapping[str, RuntimeValue], run: RunState
@@ -76,7 +83,7 @@ class CompiledSubgraph:
             return None
         feeds = dict(zip(self.outlined.inputs, arguments, strict=True))
         # The fast path does not count the nodes that loops execute, which `run.limits.nodes` bounds.
-        outputs = None if self.native.has_loops else self.native.try_run(feeds, run.control)
+        outputs = None if self.native.has_loops else self.try_run(feeds, run)
         if outputs is None:
             outputs = self.run_slow(feeds, run)
         if outputs is None:
@@ -85,12 +92,16 @@ class CompiledSubgraph:
         values = {**self.outlined.constants, **feeds, **outputs}
         return [values[name] for name in self.outlined.results]
 
+    def try_run(self, feeds: dict[str, RuntimeValue], run: RunState) -> dict[str, RuntimeValue] | None:
+        """The outputs of a call on the fast path, within the memory that the run has left; None if it is not possible."""
+        return self.native.try_run(feeds, run.control, None, min(run.limits.bytes, run.memory.available))
+
     def run_slow(self, feeds: dict[str, RuntimeValue], run: RunState) -> dict[str, RuntimeValue] | None:
         """The outputs of a call that is not on the fast path, since its sizes or strides may be new; None as `run`."""
         strided = {n: x for n, x in feeds.items() if isinstance(x, np.ndarray) and not x.flags.c_contiguous}
         if strided:
             feeds.update((name, np.ascontiguousarray(array)) for name, array in strided.items())
-            if (outputs := self.native.try_run(feeds, run.control)) is not None:
+            if (outputs := self.try_run(feeds, run)) is not None:
                 return outputs
         if bind_sizes(self.native.program, feeds) is None:
             return None
@@ -213,8 +224,10 @@ def specialize_subgraph(
     compiled = CompiledSubgraph(native, outlined, max(len(graph.nodes) - len(fallback_ops), 0))
     sizes = bind_sizes(native.program, dict(zip(outlined.inputs, arguments, strict=True)))
     python_actions = len(native.program.actions) - len(native.program.steps)
-    is_quick = native.has_fast_path and not python_actions and not has_growing_state(compiled, graph)
-    cost = NATIVE_CALL if is_quick else MIXED_CALL + FALLBACK_NODE * python_actions
+    cost = MIXED_CALL + FALLBACK_NODE * python_actions
+    if native.has_fast_path and not python_actions:
+        is_growing = has_growing_state(compiled, graph)
+        cost = NATIVE_CALL if not is_growing else RESIZED_CALL if native.has_sized_path else MIXED_CALL
     return compiled if sizes is not None and is_profitable(compiled, sizes, cost) else None
 
 

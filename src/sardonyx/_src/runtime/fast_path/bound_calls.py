@@ -1,58 +1,58 @@
 """Actions of a program that Python performs on the fast path, bound to memory for the sizes of an earlier run.
 
-*Binding* finds the kernel of a fallback operation and the arrays that it reads once, for all later runs with these sizes.
-The checks of a fallback operation in an ordinary run depend only on the element types and shapes of its inputs, and on the
-shapes of its results.  They passed in the earlier run, so that they are not repeated here.
+Each has a method `perform`, which raises ChangedResult where the run must start over with all checks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from sardonyx._src.compile.program import Buffer, TensorView
-from sardonyx._src.compile.program.steps.program import Action, BindSizes, CopyIn, FallbackOp
-from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import Located
-from sardonyx._src.interp.run_state import Frame, reseeded_state
-from sardonyx._src.interp.steps import INTERNAL_ERRORS, NodeStep
-from sardonyx._src.ir import Array, Node, TensorType, Value
-from sardonyx._src.ops.api import OPERAND_ERRORS, Eval, Evaluated, RuntimeValue
-from sardonyx._src.ops.registry import find
-from sardonyx._src.runtime.fallbacks.fallback_ops import MIN_LONG_INPUTS, returns_copies
+from sardonyx._src.interp.run_control import RunControl
+from sardonyx._src.interp.steps import INTERNAL_ERRORS, as_value
+from sardonyx._src.ir import Array, Value
+from sardonyx._src.ops.api import OPERAND_ERRORS, SEQUENCES, Evaluated, RuntimeValue
+from sardonyx._src.runtime.fallbacks.fallback_ops import MIN_LONG_INPUTS
+from sardonyx._src.runtime.fallbacks.interruptible_calls import call_interruptibly
+from sardonyx._src.runtime.fast_path.call_values import copy_array, copy_if_view
+from sardonyx._src.runtime.fast_path.recorded_run import ChangedResult
 from sardonyx._src.runtime.programs.context_memory import ContextMemory
-
-if TYPE_CHECKING:
-    from sardonyx._src.ops.direct_kernels import DirectKernel
 
 KERNEL_ERRORS = (Located, MemoryError, *OPERAND_ERRORS, *INTERNAL_ERRORS)
 
 
 class CallerView(NamedTuple):
-    """A view of a feed or output, which is another array in every run.  strides, offset: in bytes."""
+    """A view of a feed or output, which is another array in every run.
+
+    strides, offset: in bytes.
+    arrays: the arrays of the run.
+    """
 
     buffer: Buffer
     shape: tuple[int, ...]
     dtype: np.dtype[np.generic]
     strides: tuple[int, ...]
     offset: int
+    arrays: Mapping[Buffer, Array]
 
     @classmethod
     def of(cls, tensor: TensorView, memory: ContextMemory) -> CallerView:
         dtype, shape = tensor.dtype.numpy, memory.shape(tensor)
         strides = tuple(memory.evaluate(stride) * dtype.itemsize for stride in tensor.strides)
         offset = 0 if 0 in shape else memory.evaluate(tensor.offset) * dtype.itemsize
-        return cls(tensor.buffer, shape, dtype, strides, offset)
+        return cls(tensor.buffer, shape, dtype, strides, offset, memory.caller_arrays)
 
-    def read(self, array: Array) -> Array:
-        """The view in this array, read-only."""
+    def read(self) -> Array:
+        """The view in the array of this run, read-only."""
         if 0 in self.shape:
             return np.empty(self.shape, self.dtype)
-        view: Array = np.ndarray(self.shape, self.dtype, array, self.offset, self.strides)
+        view: Array = np.ndarray(self.shape, self.dtype, self.arrays[self.buffer], self.offset, self.strides)
         view.flags.writeable = False
         return view
 
@@ -62,12 +62,8 @@ class CallerView(NamedTuple):
 Read: TypeAlias = Array | Value | CallerView | None
 
 
-class ChangedResult(Exception):
-    """A kernel failed, or a result has another shape or type than in earlier runs: a run with all checks must start over."""
-
-
 @dataclass(frozen=True, slots=True)
-class FallbackCall:
+class BoundCall:
     """A fallback operation, ready to be called.
 
     kernel: a function of the inputs.
@@ -76,44 +72,87 @@ class FallbackCall:
     size: the bytes of these inputs.
     writes: the values that the operation computes (None: an unused result).
     write: the only one of `writes`; None if there are several.
+    is_short: whether a bound kernel computes `write` from few bytes of `inputs`, so that a run need not be ended before it.
     shares_nothing: whether no result can be a view of an input.
     takes_sequences: whether an input may be a sequence.
+    computes: whether the kernel computes numbers, so that NumPy may warn of numeric errors.
     """
 
     kernel: Callable[..., Evaluated]
     reads: tuple[Read, ...]
-    inputs: list[Array] | None
-    size: int | None
+    inputs: Sequence[Array] | None
+    size: int
     writes: tuple[Value | None, ...]
     write: Value | None
+    is_short: bool
     shares_nothing: bool
     takes_sequences: bool
+    computes: bool
 
-
-@dataclass(frozen=True, slots=True)
-class DirectCall:
-    """A fallback operation on few elements whose inputs are the same arrays in all runs.
-
-    kernel: a function that is specialized for these arrays (`ops/direct_kernels`).
-    """
-
-    kernel: DirectKernel
-    inputs: tuple[Array, ...]
-    write: Value
-
-    def perform(self, values: dict[Value, RuntimeValue]) -> None:
-        """Calls the kernel; raises ChangedResult where it fails."""
+    def perform(self, values: dict[Value, RuntimeValue], control: RunControl) -> None:
+        """Calls the kernel, and stores its results."""
+        inputs: Sequence[RuntimeValue] | None = self.inputs
+        write = self.write
+        if self.is_short and inputs is not None and write is not None:
+            try:
+                values[write] = self.kernel(*inputs)  # type: ignore[assignment]  # a bound kernel returns no tuple
+            except KERNEL_ERRORS:
+                raise ChangedResult from None
+            return
+        control.check()
+        size = self.size
+        if inputs is None:
+            inputs = self.fetch_inputs(values)
+            for x in inputs:
+                size += x.nbytes if isinstance(x, np.ndarray) else 0
         try:
-            values[self.write] = self.kernel(*self.inputs)
+            if size < MIN_LONG_INPUTS:
+                result = self.kernel(*inputs)
+            else:  # in a helper thread, so that the caller can stop waiting
+                result = call_interruptibly(partial(ignore_numeric_errors(self.kernel), *inputs), control)
         except KERNEL_ERRORS:
             raise ChangedResult from None
+        if write is not None and not isinstance(result, tuple):
+            values[write] = result if self.shares_nothing else copy_if_view(as_value(result), inputs)
+        else:
+            self.store_results(result if isinstance(result, tuple) else (result,), inputs, values)
+
+    def fetch_inputs(self, values: Mapping[Value, RuntimeValue]) -> list[RuntimeValue]:
+        """The inputs; copies of memory that is written in every run, if they may become elements of a sequence."""
+        inputs = [values[r] if type(r) is Value else fetch_input(r, values) for r in self.reads]
+        if self.takes_sequences and any(isinstance(x, SEQUENCES) for x in inputs):
+            pairs = zip(inputs, self.reads, strict=True)
+            return [x if isinstance(read, Value) else copy_array(x) for x, read in pairs]
+        return inputs
+
+    def store_results(
+        self,
+        results: Sequence[RuntimeValue],
+        inputs: Sequence[RuntimeValue],
+        values: dict[Value, RuntimeValue],
+    ) -> None:
+        for value, item in zip(self.writes, results, strict=False):
+            if value is not None:
+                values[value] = item if self.shares_nothing else copy_if_view(as_value(item), inputs)
+
+
+def fetch_input(read: Read, values: Mapping[Value, RuntimeValue]) -> RuntimeValue:
+    """The value of an input."""
+    if isinstance(read, Value):
+        return values[read]
+    return read.read() if isinstance(read, CallerView) else read
+
+
+def ignore_numeric_errors(kernel: Callable[..., Evaluated]) -> Callable[..., Evaluated]:
+    """A kernel for another thread: NumPy's handling of numeric errors is set separately for each thread."""
+    return np.errstate(all="ignore")(kernel)
 
 
 @dataclass(frozen=True, slots=True)
-class FusedCall:
-    """A fallback operation whose work is part of a later call (`fused_calls.py`)."""
+class ReplacedCall:
+    """A fallback operation whose work the bound kernel of a later one does as well."""
 
-    def perform(self, _: dict[Value, RuntimeValue]) -> None:
+    def perform(self, _values: dict[Value, RuntimeValue], _control: RunControl) -> None:
         """Does nothing."""
 
 
@@ -125,7 +164,7 @@ class TensorCopy:
     tensor: Array
     shape: tuple[int, ...]
 
-    def perform(self, values: dict[Value, RuntimeValue]) -> None:
+    def perform(self, values: dict[Value, RuntimeValue], _control: RunControl) -> None:
         """Copies; raises ChangedResult for a value of another shape or element type."""
         array = values[self.value]
         if not isinstance(array, np.ndarray) or array.shape != self.shape or array.dtype != self.tensor.dtype:
@@ -149,7 +188,7 @@ class SizeCheck:
     count: Array | None
     length: int
 
-    def perform(self, values: dict[Value, RuntimeValue]) -> None:
+    def perform(self, values: dict[Value, RuntimeValue], _control: RunControl) -> None:
         """Raises ChangedResult for other sizes."""
         if self.count is not None:
             if int(self.count[0]) != self.length:
@@ -162,103 +201,4 @@ class SizeCheck:
             raise ChangedResult
 
 
-PythonCall: TypeAlias = FallbackCall | DirectCall | FusedCall | TensorCopy | SizeCheck
-
-
-def is_string_tensor(value: Value) -> bool:
-    return isinstance(value.type, TensorType) and value.type.dtype is DataType.STRING
-
-
-def bind_action(action: Action, memory: ContextMemory, frame: Frame | None) -> PythonCall:
-    """The call of an action: a fallback operation, a copy or a binding of sizes, with the views that it reads or writes.
-
-    frame: has the limits and random numbers of the session.
-    """
-    if isinstance(action, BindSizes):
-        return bind_size_check(action, memory)
-    if isinstance(action, CopyIn):
-        view = memory.view(action.tensor, writeable=True)
-        return TensorCopy(action.value, view, view.shape)
-    assert isinstance(action, FallbackOp), f"{action!r} cannot be called directly"
-    return bind_call(action, memory, frame)
-
-
-def bind_call(action: FallbackOp, memory: ContextMemory, frame: Frame | None) -> FallbackCall | DirectCall:
-    """The call of a fallback operation, with the views that it reads."""
-    from sardonyx._src.ops.direct_kernels import bind_direct_kernel  # lazy: few programs have such operations
-
-    step = memory.native.fallback.steps[action.node]
-    reads = tuple(bind_read(value, action, memory) for value in step.reads)
-    inputs = [read for read in reads if isinstance(read, np.ndarray)]
-    is_bound, size = len(inputs) == len(reads), sum(x.nbytes for x in inputs)
-    direct = bind_direct_kernel(step.node, step.attributes, reads, random_states(frame))
-    if direct is not None and is_bound and step.write is not None and size < MIN_LONG_INPUTS:
-        return DirectCall(direct, tuple(inputs), step.write)
-    return FallbackCall(
-        direct or bind_kernel(step, frame),
-        reads,
-        inputs if is_bound else None,
-        size if is_bound else None,
-        step.writes,
-        step.write,
-        direct is not None or returns_copies(action.node),
-        may_take_sequences(step),
-    )
-
-
-def random_states(frame: Frame | None) -> Callable[[float | None], np.random.RandomState]:
-    """A function from a seed to the state from which a kernel draws; without a seed, to the state of the session."""
-    assert frame is not None, "a run with all checks comes first"
-    source = frame.run.random_source
-    return lambda seed: source() if seed is None else reseeded_state(seed)
-
-
-def may_take_sequences(step: NodeStep) -> bool:
-    """Whether the signature of a step allows an input that is a sequence, or an optional sequence."""
-    schema = step.schema
-    assert schema is not None, f"{step.node!r} has no schema"
-    return any("seq(" in name for parameter in schema.inputs for name in schema.allowed_types(parameter))
-
-
-def bind_size_check(action: BindSizes, memory: ContextMemory) -> SizeCheck:
-    """The comparison with the sizes that a context is specialized for."""
-    lengths = {axis: memory.lengths[memory.native.symbol_indices[s]] for axis, s in action.symbols.items()}
-    shape = tuple(lengths.get(axis) for axis in range(action.rank))
-    if action.count is None:
-        return SizeCheck(action.value, shape, None, 0)
-    (length,) = lengths.values()
-    return SizeCheck(action.value, shape, memory.view(action.count), length)
-
-
-def bind_kernel(step: NodeStep, frame: Frame | None) -> Eval:
-    """The kernel of a step as a function of its inputs, under the limits of earlier runs."""
-    if step.kernel is not None:
-        kernel: Eval = partial(step.kernel, **step.attributes)
-    else:
-        assert step.bind is not None and frame is not None, f"{step.node!r} has no kernel"
-        kernel = step.bind(frame)
-    return kernel
-
-
-def ignore_numeric_errors(kernel: Callable[..., Evaluated]) -> Callable[..., Evaluated]:
-    """A kernel for another thread: NumPy's handling of numeric errors is set separately for each thread."""
-    return np.errstate(all="ignore")(kernel)
-
-
-def moves_elements(node: Node) -> bool:
-    """Whether the kernel of a node computes no numbers, so that NumPy cannot warn of numeric errors."""
-    op = find(node.domain, node.op_type)
-    assert op is not None, f"{node!r} has no operator"
-    has_strings = any(is_string_tensor(value) for value in (*node.inputs, *node.outputs) if value is not None)
-    return has_strings or op.returns_copies or op.is_data_movement(node)
-
-
-def bind_read(value: Value | None, action: FallbackOp, memory: ContextMemory) -> Read:
-    """The source of an input during a run."""
-    if value is None:
-        return None
-    tensor = action.native_inputs.get(value)
-    if tensor is None:
-        constant = memory.native.fallback.constants.get(value)
-        return constant if isinstance(constant, np.ndarray) else value
-    return CallerView.of(tensor, memory) if tensor.buffer.role in ("input", "output") else memory.view(tensor)
+PythonCall: TypeAlias = BoundCall | ReplacedCall | TensorCopy | SizeCheck

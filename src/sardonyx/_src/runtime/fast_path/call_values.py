@@ -9,8 +9,7 @@ import numpy as np
 
 from sardonyx._src.ir import Array, Value
 from sardonyx._src.ops.api import SEQUENCES, RuntimeValue, as_plain_value, as_run_value
-from sardonyx._src.runtime.fast_path.bound_calls import ChangedResult
-from sardonyx._src.runtime.fast_path.recorded_run import ValueShape
+from sardonyx._src.runtime.fast_path.recorded_run import ChangedResult, ValueShape
 from sardonyx._src.runtime.results.results import copy_if_read_only
 
 

@@ -9,8 +9,6 @@ starts over.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import partial
 from typing import cast
 
 import numpy as np
@@ -19,27 +17,14 @@ from sardonyx._src.compile.executor import status
 from sardonyx._src.compile.program import Buffer, Step
 from sardonyx._src.compile.program.steps.program import Action, BindSizes, CopyIn, FallbackOp, Program
 from sardonyx._src.interp.run_control import RunControl
-from sardonyx._src.interp.steps import as_value
 from sardonyx._src.ir import Array, Node, Value
-from sardonyx._src.ops.api import SEQUENCES, RuntimeValue
+from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.ops.registry import find
-from sardonyx._src.runtime.fallbacks.fallback_ops import MIN_LONG_INPUTS, FallbackRunner
-from sardonyx._src.runtime.fallbacks.interruptible_calls import call_interruptibly
-from sardonyx._src.runtime.fast_path.bound_calls import (
-    KERNEL_ERRORS,
-    CallerView,
-    ChangedResult,
-    FallbackCall,
-    FusedCall,
-    PythonCall,
-    Read,
-    TensorCopy,
-    bind_action,
-    ignore_numeric_errors,
-    moves_elements,
-)
-from sardonyx._src.runtime.fast_path.call_values import as_strings, copy_array, copy_if_view, take_result
-from sardonyx._src.runtime.fast_path.recorded_run import RecordedRun
+from sardonyx._src.runtime.fallbacks.fallback_ops import FallbackRunner
+from sardonyx._src.runtime.fast_path.bound_calls import BoundCall, CallerView
+from sardonyx._src.runtime.fast_path.call_binding import CallBinder
+from sardonyx._src.runtime.fast_path.call_values import as_strings, take_result
+from sardonyx._src.runtime.fast_path.recorded_run import RecordedRun, python_inputs
 from sardonyx._src.runtime.programs.context_memory import ContextMemory
 from sardonyx._src.runtime.programs.loaded_program import LoadedProgram
 
@@ -58,14 +43,8 @@ class FallbackCalls:
         native = memory.native
         self.memory, self.actions = memory, native.program.actions
         self.constants = native.fallback.constants
-        self.calls: dict[int, PythonCall] = {
-            record: bind_action(action, memory, recorded.frame)
-            for record, action in enumerate(self.actions)
-            if not isinstance(action, Step)
-        }
-        fused = self.fuse_calls(recorded)
-        nodes = [a.node for i, a in enumerate(self.actions) if isinstance(a, FallbackOp) and i not in fused]
-        self.computes = not all(map(moves_elements, nodes))
+        self.calls = CallBinder(memory, recorded).bind_all()
+        self.computes = any(call.computes for call in self.bound_calls)
         self.caller_buffers = self.find_caller_buffers()
         self.feeds = python_inputs(native.program)
         self.outputs = [
@@ -73,39 +52,15 @@ class FallbackCalls:
             for value, tensor in native.program.outputs.items()
         ]
 
-    def fuse_calls(self, recorded: RecordedRun) -> set[int]:
-        """Replaces each chain of calls from strings to word counts by one call; returns the records of all calls in chains."""
-        ops = (find(a.node.domain, a.node.op_type) for a in self.actions if isinstance(a, FallbackOp))
-        if not any(op is not None and op.ends_word_chain for op in ops):
-            return set()
-        from sardonyx._src.runtime.fast_path.fused_calls import find_chains  # lazy: few programs have chains
-
-        native, frame = self.memory.native, recorded.frame
-        ranks = {value: len(shape) for value, shape in recorded.shapes.items() if shape is not None}
-        limit = 0 if frame is None else frame.run.limits.iterations
-        outputs = list(native.program.outputs)
-        records: set[int] = set()
-        for chain in find_chains(self.actions, native.fallback.steps, self.constants, outputs, ranks, limit):
-            *earlier, last = chain.records
-            self.calls.update((record, FusedCall()) for record in earlier)
-            call = self.calls[last]
-            assert isinstance(call, FallbackCall), "a chain must end with a fallback operation"
-            read: tuple[Read, ...] = (chain.source,)
-            tensor = self.next_tensor(last) if chain.is_read_once else None
-            kernel = chain.kernel if tensor is None else partial(chain.kernel, out=tensor)
-            self.calls[last] = replace(call, kernel=kernel, reads=read, inputs=None, shares_nothing=True)
-            records.update(chain.records)
-        return records
-
-    def next_tensor(self, record: int) -> Array | None:
-        """The tensor into which the next action copies the result of a call, if the kernel can write to it instead."""
-        copy = self.calls.get(record + 1)
-        return copy.tensor if isinstance(copy, TensorCopy) and copy.tensor.flags.c_contiguous else None
+    @property
+    def bound_calls(self) -> list[BoundCall]:
+        return [call for call in self.calls.values() if isinstance(call, BoundCall)]
 
     def find_caller_buffers(self) -> list[tuple[Buffer, str | int]]:
         """The buffers of feeds and outputs that calls read, each with the name of the feed or the number of the output."""
-        calls = (call for call in self.calls.values() if isinstance(call, FallbackCall))
-        read = {each.buffer for call in calls for each in call.reads if isinstance(each, CallerView)}
+        read = {
+            each.buffer for call in self.bound_calls for each in call.reads if isinstance(each, CallerView)
+        }
         program = self.memory.native.program
         results = [tensor for tensor in program.outputs.values() if tensor is not None]
         keys: list[tuple[Buffer, str | int]] = [(t.buffer, v.name) for v, t in program.inputs.items()]
@@ -157,48 +112,8 @@ class FallbackCalls:
             if action is None:
                 record = memory.run_tape(record, control, arrays)
                 continue
-            if isinstance(action, FallbackCall):
-                control.check()
-                self.call(action, values, control)
-            else:
-                action.perform(values)
+            action.perform(values, control)
             record += 1
-
-    def call(self, call: FallbackCall, values: dict[Value, RuntimeValue], control: RunControl) -> None:
-        """Calls a kernel; in a helper thread if its inputs are large, so that the caller can stop waiting."""
-        inputs: Sequence[RuntimeValue]
-        if call.inputs is None:
-            inputs = [values[r] if type(r) is Value else self.fetch(r, values) for r in call.reads]
-            if call.takes_sequences and any(isinstance(x, SEQUENCES) for x in inputs):
-                pairs = zip(inputs, call.reads, strict=True)
-                inputs = [x if isinstance(read, Value) else copy_array(x) for x, read in pairs]
-            size = 0
-            for x in inputs:
-                size += x.nbytes if isinstance(x, np.ndarray) else 0
-        else:
-            inputs, size = call.inputs, call.size or 0
-        try:
-            if size < MIN_LONG_INPUTS:
-                result = call.kernel(*inputs)
-            else:
-                result = call_interruptibly(partial(ignore_numeric_errors(call.kernel), *inputs), control)
-        except KERNEL_ERRORS:
-            raise ChangedResult from None
-        if call.write is not None and not isinstance(result, tuple):
-            values[call.write] = result if call.shares_nothing else copy_if_view(as_value(result), inputs)
-            return
-        results = result if isinstance(result, tuple) else (result,)
-        for value, item in zip(call.writes, results, strict=False):
-            if value is not None:
-                values[value] = item if call.shares_nothing else copy_if_view(as_value(item), inputs)
-
-    def fetch(self, read: Read, values: Mapping[Value, RuntimeValue]) -> RuntimeValue:
-        """The value of an input."""
-        if isinstance(read, Value):
-            return values[read]
-        if isinstance(read, CallerView):
-            return read.read(self.memory.caller_arrays[read.buffer])
-        return read
 
 
 def has_direct_calls(native: LoadedProgram) -> bool:
@@ -256,8 +171,3 @@ def has_known_sizes(program: Program) -> bool:
 def is_elementwise(node: Node) -> bool:
     op = find(node.domain, node.op_type)
     return op is not None and op.elementwise
-
-
-def python_inputs(program: Program) -> list[Value]:
-    """The inputs that no kernel step reads."""
-    return [value for value in program.model.graph.inputs if value not in program.inputs]

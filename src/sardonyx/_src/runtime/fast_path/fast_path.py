@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -23,13 +24,14 @@ from sardonyx._src.compile.executor.pool_layout import (
 )
 from sardonyx._src.compile.program.steps.program import Program
 from sardonyx._src.ir import Value
-from sardonyx._src.runtime.fast_path.fallback_calls import FallbackCalls, has_direct_calls, python_inputs
-from sardonyx._src.runtime.fast_path.recorded_run import RecordedRun
+from sardonyx._src.runtime.fast_path.fallback_calls import FallbackCalls, has_direct_calls
+from sardonyx._src.runtime.fast_path.recorded_run import RecordedRun, python_inputs
 from sardonyx._src.runtime.limits.thread_pool import SCHEDULING_DEFAULTS, tape_runner
 from sardonyx._src.runtime.programs.arrays import SLOT_BYTES, get_fast_entry, python_address
 from sardonyx._src.runtime.programs.context_memory import ContextMemory
 from sardonyx._src.runtime.programs.loaded_program import LoadedProgram
 
+OutputShape: TypeAlias = tuple[tuple[int, ...], np.dtype[np.generic]]  # shape and element type
 STRINGS = np.dtype(object)
 MIN_GIL_RELEASE = 5_000  # nominal nanoseconds of a tape from which releasing Python's lock is worth its cost
 
@@ -46,7 +48,7 @@ class FastPath:
 
     enter: Callable[..., int]
     inputs: tuple[str, ...]
-    outputs: tuple[tuple[tuple[int, ...], np.dtype[np.generic]], ...]
+    outputs: tuple[OutputShape, ...]
     calls: FallbackCalls | None = None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from sardonyx._src.compile.program.steps.program import Program
 from sardonyx._src.interp.run_state import Frame
 from sardonyx._src.ir import Value
 
@@ -23,3 +24,12 @@ class RecordedRun:
 
     shapes: dict[Value, ValueShape] = field(default_factory=dict)
     frame: Frame | None = None
+
+
+class ChangedResult(Exception):
+    """A kernel failed, or a result has another shape or type than recorded: a run with all checks must start over."""
+
+
+def python_inputs(program: Program) -> list[Value]:
+    """The inputs that no kernel step reads."""
+    return [value for value in program.model.graph.inputs if value not in program.inputs]

@@ -18,14 +18,16 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.executor import pool_layout as layout
 from sardonyx._src.compile.executor import tape
 from sardonyx._src.compile.llvm.cache import default_cache
 from sardonyx._src.compile.llvm.executable_memory import function_address, map_private_memory
-from sardonyx._src.compile.llvm.jit import host_target, load
+from sardonyx._src.compile.llvm.jit import Module, host_target, load
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.runtime.limits.cpus import available_cpus
 
 SLOT_BYTES = 8
@@ -111,12 +113,16 @@ class FunctionTable(Protocol):
     addresses: dict[str, int]
 
 
+def run_loop_module(target: Target) -> Module:
+    return Module("run loop", lambda: tape.tape_module(target))
+
+
 class TapeRunner:
     """The native run loop of tapes (`compile.executor.tape`)."""
 
     def __init__(self, library: FunctionTable | None = None) -> None:
         """library: a saved program that contains the run loop; None: the run loop is compiled."""
-        self.library = library or load(tape.tape_module(host_target()), ["run", "work"], default_cache())
+        self.library = library or load(run_loop_module(host_target()), ["run", "work"], default_cache())
         word, pointer = ctypes.c_int64, ctypes.c_void_p
         types = (pointer, word, word, pointer, word, pointer, word, pointer)
         self.run: Run = ctypes.CFUNCTYPE(word, *types)(self.library.addresses["run"])

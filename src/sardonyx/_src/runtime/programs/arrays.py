@@ -14,9 +14,10 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from sardonyx._src.compile.executor import fast_entry
+from sardonyx._src.compile.codegen import Target
+from sardonyx._src.compile.executor import fast_entry, sized_entry
 from sardonyx._src.compile.llvm.cache import default_cache
-from sardonyx._src.compile.llvm.jit import host_target, load
+from sardonyx._src.compile.llvm.jit import Module, host_target, load
 from sardonyx._src.runtime.limits.thread_pool import FunctionTable
 
 FrameSlots = NDArray[np.int64]
@@ -42,35 +43,43 @@ class PyMethodDef(ctypes.Structure):
 
 
 class FastEntry:
-    """The native function `enter` (`compile.executor.fast_entry`)."""
+    """The native functions `enter` and `enter_sized` (`compile.executor.fast_entry`, `sized_entry`)."""
 
     def __init__(self, library: FunctionTable) -> None:
         self.library = library
-        self.method = PyMethodDef(b"enter", self.library.addresses["enter"], METH_FASTCALL, None)
+        self.methods = {
+            name: PyMethodDef(name.encode(), library.addresses[name], METH_FASTCALL, None)
+            for name in sized_entry.ENTRIES
+        }
         self.make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object)(
             python_address("PyCFunction_NewEx")
         )
 
-    def function(self, frame: FrameSlots) -> Callable[..., int]:
-        """A Python function of arrays: `enter` with this frame, the array of what it compares arrays with."""
-        function: Callable[..., int] = self.make(ctypes.addressof(self.method), frame, None)
+    def function(self, frame: FrameSlots, name: str = "enter") -> Callable[..., int]:
+        """A Python function of arrays: `enter` or `enter_sized` with this frame, the array of what it compares arrays with."""
+        function: Callable[..., int] = self.make(ctypes.addressof(self.methods[name]), frame, None)
         return function
 
 
 ENTRIES: list[FastEntry] = []  # the only fast entry of this process, once it is needed
 
 
+def entry_module(target: Target, fields: fast_entry.ArrayFields) -> Module:
+    """The module of the fast entries.  fields: the positions of the fields of arrays, which NumPy determines."""
+    return Module(f"fast entries {fields}", lambda: sized_entry.entry_module(target, fields))
+
+
 def get_fast_entry() -> FastEntry | None:
-    """The native `enter`; None where arrays have another layout or threads run without Python's lock."""
+    """The native functions; None where arrays have another layout or threads run without Python's lock."""
     if not ENTRIES and is_layout_known():
         ENTRIES.append(
-            FastEntry(load(fast_entry.fast_entry_module(host_target(), FIELDS), ["enter"], default_cache()))
+            FastEntry(load(entry_module(host_target(), FIELDS), sized_entry.ENTRIES, default_cache()))
         )
     return ENTRIES[0] if ENTRIES else None
 
 
 def adopt_entry(library: FunctionTable) -> None:
-    """Uses the `enter` of a library, compiled for `FIELDS`, as the fast entry of this process, unless there is one."""
+    """Uses the functions of a library, compiled for `FIELDS`, as the fast entry of this process, unless there is one."""
     if not ENTRIES and is_layout_known():
         ENTRIES.append(FastEntry(library))
 

@@ -6,23 +6,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sardonyx._src.compile.codegen import Target
-from sardonyx._src.compile.executor import fast_entry, tape
 from sardonyx._src.compile.llvm import async_compile, host_target
 from sardonyx._src.compile.llvm.cache import default_cache
 from sardonyx._src.compile.llvm.jit import compile_module_async
 from sardonyx._src.runtime.limits import thread_pool
 from sardonyx._src.runtime.limits.cpus import available_cpus
-from sardonyx._src.runtime.programs.arrays import ENTRIES, FIELDS
+from sardonyx._src.runtime.programs.arrays import ENTRIES, FIELDS, entry_module
 
 
 @contextmanager
 def async_compilation() -> Iterator[None]:
     """Compile queued modules in worker processes for the duration of the block.
 
-    One worker starts at once if the host target is not cached yet: it reports the target while this process goes on.
+    One worker starts at once if only LLVM can describe the processor: it does so while this process goes on.
     """
     with async_compile.async_compilation(available_cpus()):
-        if host_target.load_cached_target() is None:
+        if host_target.known_host_info() is None:
             async_compile.start_worker()
         yield
 
@@ -30,6 +29,6 @@ def async_compilation() -> Iterator[None]:
 def compile_runner_async(target: Target) -> None:
     """Queues the tape runner and the fast entry, which every program needs, unless this process has loaded them."""
     if thread_pool.PROCESS.runner is None:
-        compile_module_async(tape.tape_module(target), default_cache())
+        compile_module_async(thread_pool.run_loop_module(target), default_cache())
     if not ENTRIES:
-        compile_module_async(fast_entry.fast_entry_module(target, FIELDS), default_cache())
+        compile_module_async(entry_module(target, FIELDS), default_cache())

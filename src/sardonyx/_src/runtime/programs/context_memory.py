@@ -26,6 +26,10 @@ from sardonyx._src.runtime.limits.run_limits import MEMORY_LIMIT, Bailout, name_
 from sardonyx._src.runtime.programs.loaded_program import LoadedProgram
 from sardonyx._src.runtime.programs.relocations import Slots
 
+MIN_MEMORY_BYTES = (
+    1 << 16
+)  # of an arena, whose pages the system allocates at first use, and of each thread's scratch
+
 
 @dataclass(frozen=True, slots=True)
 class ComputedSizes:
@@ -58,6 +62,8 @@ class ContextMemory:
     status: the status block, by which native code reports faults, limits and its position.
     lengths: the lengths of all symbols, the data-dependent ones last.
     sizes: the same lengths by symbol.
+    placement: counts how often arena or scratch have been replaced.
+    is_resized: one element, which native code sets to 1 before it writes slots for other sizes.
     required_bytes: the bytes of arena, scratch and outputs for these sizes.
     output_shapes: the dims of outputs for these sizes.
     """
@@ -76,6 +82,7 @@ class ContextMemory:
         self.slots_address, self.status_address = self.slots.ctypes.data, self.status.ctypes.data
         self.bases[SLOTS_BASE], self.bases[STATUS_BASE] = self.slots_address, self.status_address
         self.lengths = [0] * len(self.symbols)
+        self.placement, self.is_resized = 0, np.zeros(1, np.int64)
         self.required_bytes = 0
         self.sizes: dict[str, int] = {}
         self.output_shapes: Mapping[Value, tuple[int, ...]] = {}
@@ -120,15 +127,19 @@ class ContextMemory:
         values[native.varying_slots] = result.varying
         self.arena_views.clear()
         self.slot_offsets = None
+        arena, scratch = self.arena, self.scratch
         try:
-            self.arena = grow_memory(self.arena, result.arena_bytes, keeps_elements=keeps_elements)
-            if result.scratch_bytes > self.scratch.stride:
-                self.scratch = native.pool.scratch(result.scratch_bytes)
+            self.arena = grow_memory(arena, result.arena_bytes, keeps_elements=keeps_elements)
+            if result.scratch_bytes > scratch.stride:
+                room = max(result.scratch_bytes, scratch.stride * 3 // 2, MIN_MEMORY_BYTES)
+                self.scratch = native.pool.scratch(room)
         except (MemoryError, OSError):
             raise Bailout(MEMORY_LIMIT) from None
+        self.placement += arena is not self.arena or scratch is not self.scratch
         self.bases[ARENA_BASE] = aligned_start(self.arena)
         self.values = values
         self.slots[:] = values + self.bases[native.base_indices]
+        self.is_resized[0] = 0
         self.sizes, self.output_shapes = result.sizes, result.output_shapes
         self.required_bytes = result.required_bytes
 
@@ -256,13 +267,15 @@ def are_sizes(values: Slots) -> bool:
 def grow_memory(memory: Array, size: int, *, keeps_elements: bool) -> Array:
     """Memory of at least `size` bytes after its first cache-line boundary: the given array if it is large enough.
 
-    New memory is at least half as large again, so that sizes which increase from run to run rarely reallocate.
+    New memory has at least `MIN_MEMORY_BYTES` and is at least half as large again, so that sizes which increase from run to run
+    rarely reallocate.
     keeps_elements: whether the bytes from the first cache-line boundary on are copied to new memory.
     """
     required = size + CACHE_LINE_BYTES
     if memory.size >= required:
         return memory
-    grown: Array = np.empty(max(required, memory.size * 3 // 2), np.uint8)
+    room = max(required, memory.size * 3 // 2, MIN_MEMORY_BYTES if size else 0)
+    grown: Array = np.empty(room, np.uint8)
     if keeps_elements and memory.size:
         kept = aligned_bytes(memory)
         aligned_bytes(grown)[: kept.size] = kept

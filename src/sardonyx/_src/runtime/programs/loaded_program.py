@@ -36,6 +36,7 @@ class LoadedProgram:
     size_function: computes varying slots and the bytes of arena and scratch from input sizes, and counts failed guards.
     map_guard: guards the mapped files that hold constants.
     has_fast_path: whether repeated runs may enter native code directly.
+    has_sized_path: whether these runs may have sizes that no run had before.
     calls_fallback_ops: whether runs on the fast path call fallback ops.
     """
 
@@ -48,6 +49,7 @@ class LoadedProgram:
     relocations: dict[Buffer, Slots]
     size_function: SizeFunction
     has_fast_path: bool
+    has_sized_path: bool
     calls_fallback_ops: bool
     map_guard: MapGuard
 

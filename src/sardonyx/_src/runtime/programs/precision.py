@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sardonyx._src.arguments import require_choice
-from sardonyx._src.compile.kernels.gemm.bf16 import has_bf16_products
+from sardonyx._src.compile.kernels.gemm.bf16.bf16_arithmetic import has_bf16_products
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program import EXACT, Precision
 from sardonyx._src.compile.program.steps.precision import PRECISIONS

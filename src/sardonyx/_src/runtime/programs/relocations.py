@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sardonyx._src.compile.llvm.cache import default_cache
-from sardonyx._src.compile.llvm.jit import compile_module_async, load
+from sardonyx._src.compile.llvm.jit import Module, compile_module_async, load
 from sardonyx._src.compile.llvm.loaded_kernels import kernel_address
 from sardonyx._src.compile.program import Buffer, Kernel
 from sardonyx._src.compile.program.encoding import size_functions
 from sardonyx._src.compile.program.encoding.encoding import STATUS_BASE, Encoding, RelocationBase
+from sardonyx._src.compile.program.encoding.port_dims import PortDims, port_dims
 from sardonyx._src.compile.program.encoding.size_functions import ALL_STAGES
 from sardonyx._src.compile.program.steps.program import Program
 from sardonyx._src.runtime.limits.thread_pool import FunctionTable
@@ -63,7 +64,7 @@ class SizeFunctionLoader:
             None if program.is_static else size_functions.size_function_module("sizes", program, encoding)
         )
         if self.text is not None:
-            compile_module_async(self.text, default_cache(), quick=True)
+            compile_module_async(Module.of_text(self.text, quick=True), default_cache())
 
     def load(self) -> SizeFunction:
         """The function; a constant one for a program without symbolic sizes."""
@@ -71,27 +72,30 @@ class SizeFunctionLoader:
             _, arena, scratch, faults = size_functions.evaluate_sizes(self.program, self.encoding, ())
             no_slots = np.empty(0, np.int64)
             return lambda lengths, stage=ALL_STAGES: (no_slots, arena, scratch, faults)
-        library = load(self.text, ["sizes"], default_cache(), quick=True)
-        return bind_size_function(library, len(size_functions.sized_values(self.encoding)))
-
-
-def bind_size_function(library: FunctionTable, count: int) -> SizeFunction:
-    """The native function `sizes` of a library, which computes `count` varying slots."""
-    return NativeSizeFunction(library, count)
+        library = load(Module.of_text(self.text, quick=True), ["sizes"], default_cache())
+        return NativeSizeFunction(
+            library, len(size_functions.sized_values(self.encoding)), port_dims(self.program)
+        )
 
 
 class NativeSizeFunction:
-    """A size function in native code; its reference to the library keeps the code alive."""
+    """A size function in native code; its reference to the library keeps the code alive.
 
-    __slots__ = ("call", "count", "library")
+    count: the number of varying slots.
+    ports: the ports whose dims it computes, too; None if it does not.
+    size: the number of all values.
+    """
 
-    def __init__(self, library: FunctionTable, count: int) -> None:
-        self.library, self.count = library, count
+    __slots__ = ("call", "count", "library", "ports", "size")
+
+    def __init__(self, library: FunctionTable, count: int, ports: PortDims | None) -> None:
+        self.library, self.count, self.ports = library, count, ports
+        self.size = count + 2 + (0 if ports is None else ports.count)
         signature = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
         self.call = signature(library.addresses["sizes"])
 
     def __call__(self, lengths: Sequence[int], stage: int = ALL_STAGES) -> tuple[Slots, int, int, int]:
         count = self.count
-        arguments, results = np.array((*lengths, stage), np.int64), np.empty(count + 2, np.int64)
+        arguments, results = np.array((*lengths, stage), np.int64), np.empty(self.size, np.int64)
         faults = self.call(arguments.ctypes.data, results.ctypes.data)
         return results[:count], int(results[count]), int(results[count + 1]), faults

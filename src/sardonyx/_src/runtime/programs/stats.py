@@ -26,7 +26,7 @@ class SessionStats:
     """Counts of a session's runs so far, and of events that make runs slower.
 
     runs: calls of `Session.run` whose feeds passed the checks.
-    fast_path_runs: runs on the fast path: their feeds had the shapes of an earlier run, and no checks were repeated.
+    fast_path_runs: runs on the fast path: their feeds had the types of earlier runs, and native code checked the shapes.
     bailouts: how often each guard of a compiled program failed, so that the reference engine repeated the run.  Where the
         name says so, it interpreted only a subgraph.  A failed assumption of a specialized program counts as well; another
         program repeats such a run.

@@ -17,6 +17,7 @@ import numpy as np
 from sardonyx._src.compile.executor import status
 from sardonyx._src.compile.executor.fast_entry import DONE, FAULT
 from sardonyx._src.compile.program import Step
+from sardonyx._src.compile.program.encoding.length_equations import LengthEquations
 from sardonyx._src.compile.program.steps.assumptions import (
     Assumption,
     BranchTaken,
@@ -36,9 +37,10 @@ from sardonyx._src.ir import Array, Value
 from sardonyx._src.ops.api import RuntimeValue, as_run_value
 from sardonyx._src.runtime.fallbacks.fallback_ops import check_result
 from sardonyx._src.runtime.fast_path.call_values import shape_of
-from sardonyx._src.runtime.fast_path.fallback_calls import FallbackCalls, python_inputs
+from sardonyx._src.runtime.fast_path.fallback_calls import FallbackCalls
 from sardonyx._src.runtime.fast_path.fast_path import FastPath, build_fast_path
-from sardonyx._src.runtime.fast_path.recorded_run import RecordedRun
+from sardonyx._src.runtime.fast_path.recorded_run import RecordedRun, python_inputs
+from sardonyx._src.runtime.fast_path.sized_path import SizedPath
 from sardonyx._src.runtime.limits.run_limits import (
     FALLBACK_SHAPE,
     INDEX_OUT_OF_RANGE,
@@ -59,6 +61,9 @@ class ExecutionContext:
 
     input_sizes: the input sizes that the context is specialized for; None before the first run.
     known_stage: the stage of the program up to which lengths were checked.
+    validated_runs: runs with these sizes whose feeds and outputs matched the model's declarations.
+    comparable_runs: such runs of any sizes, if it is known which lengths match them.
+    max_bytes: the bytes that the last run could reserve.
     fast_path_runs: counted here, since a run in progress owns the context, so that counting needs no lock.
     """
 
@@ -72,8 +77,9 @@ class ExecutionContext:
         self.memory = ContextMemory(self.native)
         self.input_sizes: tuple[int, ...] | None = None
         self.known_stage = 0
-        self.fast_path: FastPath | None = None
-        self.validated_runs = 0
+        self.fast_path: FastPath | SizedPath | None = None
+        self.validated_runs = self.comparable_runs = 0
+        self.max_bytes = 0
         self.outputs: dict[Value, Array | None] = {}  # outputs of the run; None: not computed by kernels
         self.reserved_bytes = 0  # bytes that the run has reserved of its limit
         self.observed: set[Assumption] = set()  # branches and ranks observed in the run
@@ -85,7 +91,8 @@ class ExecutionContext:
     def run(self, feeds: Mapping[str, RuntimeValue], run: RunState) -> dict[str, RuntimeValue]:
         """The outputs by name; raises Bailout, LimitError, CancelledError, or what a fallback op raises."""
         input_sizes = self.native.input_sizes(feeds)
-        if input_sizes != self.input_sizes:
+        self.max_bytes = min(run.limits.bytes, run.memory.available)
+        if input_sizes != self.input_sizes or self.memory.is_resized[0]:
             self.memory.lengths[: len(input_sizes)] = input_sizes
             self.input_sizes = (
                 None  # an interrupt during specialization must not leave the old sizes as valid
@@ -158,7 +165,10 @@ class ExecutionContext:
         threads and the outputs need more than `max_bytes` together.
         """
         native = self.native
-        self.fast_path, self.validated_runs = None, 0
+        path = self.fast_path if isinstance(self.fast_path, SizedPath) else None
+        if path is not None:
+            path.forget_sizes()
+        self.fast_path, self.validated_runs = path, 0
         self.known_stage = len(native.bindings)
         result = self.memory.compute_sizes(self.known_stage, max_bytes)
         if result.failure and stage < self.known_stage:
@@ -172,6 +182,8 @@ class ExecutionContext:
         if result.failure:
             raise Bailout(result.failure)
         self.memory.occupy(result, keeps_elements=stage > 0)
+        if path is not None and path.placement != self.memory.placement:
+            self.fast_path = None
 
     def bind_sizes(self, action: BindSizes, frame: Frame) -> None:
         """Binds the data-dependent sizes of a value that Python holds; specializes the context if they are new.
@@ -208,12 +220,19 @@ class ExecutionContext:
             raise Bailout(str(RankObserved(action.value.name, action.rank)))
         return dict(enumerate(value.shape))
 
-    def record_validated(self) -> None:
+    def record_validated(self, *, equations: LengthEquations | None) -> None:
         """Counts a run whose feeds and outputs matched the model's declarations; builds the fast path at the second.
+
+        equations: what the lengths of another run must satisfy to match them; None if that is unknown.
 
         A run that the reference engine took over after a failed guard has recorded no frame for direct calls of kernels.
         """
         if self.native.calls_fallback_ops and self.recorded.frame is None:
+            return
+        if equations is not None and self.native.has_sized_path:
+            self.comparable_runs += 1
+            if self.comparable_runs >= MIN_VALIDATED_RUNS and self.fast_path is None:
+                self.fast_path = SizedPath(self.memory, self.max_bytes, equations)
             return
         self.validated_runs += 1
         if self.validated_runs >= MIN_VALIDATED_RUNS and self.fast_path is None:

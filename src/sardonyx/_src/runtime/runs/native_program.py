@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy import empty
 
-from sardonyx._src.compile.executor.fast_entry import DONE, READY
+from sardonyx._src.compile.executor.fast_entry import DONE, READY, RESIZED
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program import EXACT, Buffer, Precision
 from sardonyx._src.compile.program.encoding.executable import Executable
+from sardonyx._src.compile.program.encoding.length_equations import LengthEquations
 from sardonyx._src.compile.program.memory.memory_plan import MemoryPlan
 from sardonyx._src.compile.program.steps.assumptions import Assumptions
 from sardonyx._src.compile.program.steps.program import Program
@@ -26,8 +27,9 @@ from sardonyx._src.ir.walk import model_tensors
 from sardonyx._src.ops.api import RunLimits, RuntimeValue, as_plain_value
 from sardonyx._src.runtime.fallbacks.fallback_ops import FallbackRunner
 from sardonyx._src.runtime.fallbacks.native_subgraphs import SubgraphCompiler
-from sardonyx._src.runtime.fast_path.bound_calls import ChangedResult
 from sardonyx._src.runtime.fast_path.fast_path import FastPath, has_fast_path, runs_natively
+from sardonyx._src.runtime.fast_path.recorded_run import ChangedResult
+from sardonyx._src.runtime.fast_path.sized_path import SizedPath, has_sized_path
 from sardonyx._src.runtime.limits.run_limits import Bailout
 from sardonyx._src.runtime.limits.thread_pool import get_thread_pool
 from sardonyx._src.runtime.programs.loaded_program import LoadedProgram
@@ -62,6 +64,7 @@ class NativeProgram(LoadedProgram):
         self.relocations = find_relocations(encoding.extra_bases, self.base_indices)
         self.size_function = size_function.load()
         self.has_fast_path = has_fast_path(self)
+        self.has_sized_path = has_sized_path(self)
         self.calls_fallback_ops = self.has_fast_path and not runs_natively(program)
         constants = (buffer.data for buffer in encoding.extra_bases if isinstance(buffer, Buffer))
         self.map_guard = MapGuard(
@@ -118,16 +121,21 @@ class NativeProgram(LoadedProgram):
                 f"{bailout.guard} (in a subgraph)", "the reference engine runs the subgraph"
             )
             return None
-        self.record_validated(feeds)
+        self.record_validated(feeds, equations=())
         return outputs
 
     def try_run(
-        self, feeds: object, control: RunControl | None = None, out: OutputArrays | None = None
+        self,
+        feeds: object,
+        control: RunControl | None = None,
+        out: OutputArrays | None = None,
+        max_bytes: int | None = None,
     ) -> dict[str, RuntimeValue] | None:
         """The outputs, on the fast path; None for feeds that differ in type or shape from the feeds of validated runs.
 
         control: whether the run must end; None: only if the session cancels it from now on.
         out: arrays that receive outputs.
+        max_bytes: the limit on the memory of a run of new sizes; None: that of validated runs.
         """
         if self.map_guard:
             self.map_guard.require_unchanged()
@@ -140,6 +148,8 @@ class NativeProgram(LoadedProgram):
             fast_path = context.fast_path
             if fast_path is None or type(feeds) is not dict or len(feeds) != len(self.input_names):
                 return None
+            if type(fast_path) is SizedPath and not fast_path.prepare(feeds, out, max_bytes):
+                return None
             if out is None:
                 outputs = [empty(shape, dtype) for shape, dtype in fast_path.outputs]
             elif fast_path.calls is None:
@@ -150,6 +160,9 @@ class NativeProgram(LoadedProgram):
                 control = control or RunControl(self.cancellation, started_at)
                 return self.try_calls(context, fast_path, feeds, outputs, control)
             state = fast_path.enter(*map(feeds.get, fast_path.inputs), *outputs)
+            if state == RESIZED and isinstance(fast_path, SizedPath):
+                outputs = [empty(shape, dtype) for shape, dtype in fast_path.read_outputs()]
+                state = fast_path.enter(*map(feeds.get, fast_path.inputs), *outputs)
             if state == READY:
                 control = control or RunControl(self.cancellation, started_at)
                 state = context.finish(control, (*feeds.values(), *outputs))
@@ -157,7 +170,7 @@ class NativeProgram(LoadedProgram):
                 return None
             context.fast_path_runs += 1
             return dict(zip(self.output_names, outputs, strict=True))
-        except MemoryError:
+        except (MemoryError, ValueError):  # ValueError: NumPy has no arrays of such dims
             return None
         finally:
             self.idle_contexts.append(context)
@@ -187,8 +200,13 @@ class NativeProgram(LoadedProgram):
         context.fast_path_runs += 1
         return dict(zip(self.output_names, results, strict=True))
 
-    def record_validated(self, feeds: Mapping[str, RuntimeValue]) -> None:
-        """Records that a run with feeds of these sizes, and its outputs, matched the model's declarations."""
+    def record_validated(
+        self, feeds: Mapping[str, RuntimeValue], *, equations: LengthEquations | None = None
+    ) -> None:
+        """Records that a run with feeds of these sizes, and its outputs, matched the model's declarations.
+
+        equations: what the lengths of another run must satisfy to match them; None if that is unknown.
+        """
         if not self.has_fast_path:
             return
         try:
@@ -197,7 +215,7 @@ class NativeProgram(LoadedProgram):
             return
         try:
             if context.input_sizes == self.input_sizes(feeds):
-                context.record_validated()
+                context.record_validated(equations=equations)
         finally:
             self.idle_contexts.append(context)
 

@@ -4,7 +4,7 @@ An entry is a saved program.  The name of its file has up to three parts, each a
 - of everything that the program depends on except the compiler: the stamp of the model, the precision, the sources of
   Sardonyx, the versions of Python and NumPy, and the processor;
 - of the compiler, which a process without llvmlite ignores;
-- of the assumptions, if the program is specialized.
+- of the assumptions, if the program is specialized for branches, ranks or parameters of its runs.
 
 An entry contains its own name, so that a renamed copy is not used for another model.  Its code will be executed, so that
 entries and folders that other users own or may write to are not used.  An entry that is missing, damaged or cannot be written
@@ -18,7 +18,9 @@ import logging
 import os
 import shutil
 import sys
+from collections.abc import Collection, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -26,13 +28,13 @@ import numpy as np
 
 from sardonyx._src.compile.linker import features
 from sardonyx._src.compile.llvm.cache import default_folder, warn_not_private
-from sardonyx._src.compile.llvm.host_target import compiler_stamp, cpu_identity
+from sardonyx._src.compile.llvm.host_target import compiler_stamp, processor_identity
 from sardonyx._src.compile.program import EXACT, Precision
 from sardonyx._src.compile.program.encoding.executable import Executable
 from sardonyx._src.compile.program.steps.assumptions import Assumptions
 from sardonyx._src.compile.program.steps.program import FallbackOp, Program
 from sardonyx._src.compile.program.verification.defects import DEFECTS
-from sardonyx._src.errors import DecodeError, are_defects_fatal
+from sardonyx._src.errors import CompilationError, DecodeError, are_defects_fatal
 from sardonyx._src.io.loading.load import pause_gc
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.io.private_files import make_private_folder, open_private_file
@@ -42,11 +44,14 @@ from sardonyx._src.runtime.declarations.inner_declarations import StaticDeclarat
 from sardonyx._src.runtime.identity.model_stamps import ModelStamp
 from sardonyx._src.runtime.identity.source_digest import package_stamps
 from sardonyx._src.runtime.identity.verified_files import last_use
-from sardonyx._src.runtime.saved_programs import reading
-from sardonyx._src.runtime.saved_programs.reading import ProgramImage
+from sardonyx._src.runtime.programs.stats import RunCounters
+from sardonyx._src.runtime.runs.native_program import NativeProgram
+from sardonyx._src.runtime.saved_programs import image as images
+from sardonyx._src.runtime.saved_programs.image import ProgramImage
+from sardonyx._src.runtime.saved_programs.saved_engine import SavedProgram
 
 NAME_FORMAT = (
-    "5"  # version of entry names: after a change, older entries are never found, and trimming removes them
+    "6"  # version of entry names: after a change, older entries are never found, and trimming removes them
 )
 # Entries up to this size are read, in about 1 ms; larger ones are mapped, and each run begins with two system calls to verify
 # that the file is unchanged.
@@ -69,9 +74,9 @@ def read_entry(path: Path) -> ProgramImage | None:
     try:
         with pause_gc():
             # What an entry requires of this machine is part of its name, so that it is not compared again.
-            container, *_ = reading.open_container(path, open_private_file, READ_UP_TO_BYTES)
-            reading.require_entry(path, container)
-            return reading.read_image(path, container)
+            container, *_ = images.open_container(path, open_private_file, READ_UP_TO_BYTES)
+            images.require_entry(path, container)
+            return images.read_image(path, container)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -102,10 +107,9 @@ def write_entry(
         return False
     if executable.program.constant_bytes > max_total_bytes(path.parent) // ENTRY_SHARE:
         return False
-    # Lazy imports: processes that only read entries do not need them.
-    from sardonyx._src.compile.llvm.jit import host_target
-    from sardonyx._src.runtime.programs.arrays import FIELDS
-    from sardonyx._src.runtime.saved_programs import writing
+    from sardonyx._src.runtime.saved_programs import (
+        writing,
+    )  # lazy: processes that only read entries do not need it
 
     try:
         make_private_folder(path.parent)
@@ -115,8 +119,6 @@ def write_entry(
                 interface,
                 declarations,
                 executable,
-                host_target(),
-                FIELDS,
                 entry=path.stem,
                 assumptions=assumptions,
             )
@@ -135,6 +137,68 @@ def is_cacheable_program(program: Program) -> bool:
     if not any(isinstance(action, FallbackOp) for action in program.actions):
         return True
     return sum(tensor.nbytes for tensor in model_tensors(program.model)) <= MAX_FALLBACK_BYTES
+
+
+# --- specialized programs ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SpecializedEntry:
+    """An entry of a specialized program: its file, and the decoded program."""
+
+    path: Path
+    image: ProgramImage
+
+    def open(self, threads: int | None, counters: RunCounters) -> NativeProgram | None:
+        """The program ready to run; None if that fails because of a defect, and then the entry is removed."""
+        try:
+            with limit_nesting():
+                return SavedProgram(self.image, threads, counters, compiles_subgraphs=True)
+        except DEFECTS as defect:
+            if are_defects_fatal():
+                raise
+            counters.record_compiler_fault(CompilationError.of(defect, stage="bind a cached program"))
+            with suppress(OSError):
+                self.path.unlink()
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class SpecializedEntries:
+    """The entries of a model's specialized programs.
+
+    path: the path of the entry of the general program.
+    image: the general program.
+    """
+
+    path: Path
+    image: ProgramImage
+
+    def load(self, count: int) -> Iterator[tuple[Assumptions, SpecializedEntry]]:
+        """The programs of the `count` entries used last, the least recently used one first."""
+        for path in specialized_paths(self.path)[-count:]:
+            image = read_entry(path)
+            if image is not None and specialized_path(self.path, image.assumptions) == path:
+                yield image.assumptions, SpecializedEntry(path, image)
+
+    def put(self, assumptions: Assumptions, executable: Executable) -> SpecializedEntry | None:
+        """Writes an entry and opens it; None if that is not possible."""
+        path = specialized_path(self.path, assumptions)
+        if executable.defects or not write_entry(
+            path, self.image.interface, self.image.declarations, executable, assumptions
+        ):
+            return None
+        image = read_entry(path)
+        trim_folder(path.parent)
+        return None if image is None else SpecializedEntry(path, image)
+
+    def retain(self, programs: Collection[Assumptions]) -> None:
+        """Removes the entries for other assumptions than these."""
+        retained = {specialized_path(self.path, assumptions) for assumptions in programs}
+        with suppress(OSError):
+            for path in specialized_paths(self.path):
+                if path not in retained:
+                    path.unlink(missing_ok=True)
 
 
 # --- the folder --------------------------------------------------------------------------------
@@ -203,7 +267,7 @@ def environment_digest() -> str:
     Empty if the sources of Sardonyx are not files: nothing would distinguish two versions of them.
     """
     ours = package_stamps()
-    return digest_text(repr((sys.version, np.__version__, cpu_identity(), ours))) if ours else ""
+    return digest_text(repr((sys.version, np.__version__, processor_identity(), ours))) if ours else ""
 
 
 def digest_text(text: str) -> str:

@@ -1,7 +1,7 @@
 """Disk cache of compiled programs: the next process that opens the same file or bytes compiles and packs nothing.
 
 A model has an entry (`cache_entries`) for its general program, and an entry for each program that is specialized for
-branches, ranks or parameters of its runs (`specialized_entries`).
+branches, ranks or parameters of its runs.
 """
 
 from __future__ import annotations
@@ -11,38 +11,36 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 from weakref import WeakValueDictionary
 
 from sardonyx._src.compile.llvm.host_target import require_llvmlite
-from sardonyx._src.compile.program import EXACT, Precision
+from sardonyx._src.compile.program import Precision
 from sardonyx._src.compile.program.encoding.executable import Executable
 from sardonyx._src.compile.program.verification.defects import DEFECTS
 from sardonyx._src.errors import CompilationError, are_defects_fatal
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.io.file_stamps import BytesStamp, FileStamp
 from sardonyx._src.io.loading.load import TEXT_SUFFIXES, pause_gc
 from sardonyx._src.io.memory_release import trim_heap
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir import Model
 from sardonyx._src.ir.walk import nodes, roots
-from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.ops.registry import uses_own_operators
-from sardonyx._src.runtime.engine.engine import NativeEngine, compile_releasing_weights
+from sardonyx._src.runtime.engine.engine import EngineOptions, NativeEngine, compile_releasing_weights
 from sardonyx._src.runtime.engine.lazy_model import LazyModel
 from sardonyx._src.runtime.engine.shared_programs import SHARED_PROGRAMS
 from sardonyx._src.runtime.identity.model_stamps import ModelDigest, ModelStamp, ProgramKey, stamp_source
 from sardonyx._src.runtime.programs.async_compilation import async_compilation
 from sardonyx._src.runtime.programs.stats import RunCounters
 from sardonyx._src.runtime.saved_programs.cache_entries import (
+    SpecializedEntries,
     entry_path,
     read_entry,
     trim_folder,
     write_entry,
 )
-from sardonyx._src.runtime.saved_programs.reading import ProgramImage
+from sardonyx._src.runtime.saved_programs.image import ProgramImage
 from sardonyx._src.runtime.saved_programs.saved_engine import SavedProgram
-from sardonyx._src.runtime.saved_programs.specialized_entries import SpecializedEntries
 from sardonyx._src.runtime.specialization.shared import Specializations
 
 if TYPE_CHECKING:
@@ -64,20 +62,13 @@ class CachedEngine(NativeEngine):
     """Runs a program from the disk cache; its reference engine is made when it is needed."""
 
     def __init__(
-        self,
-        model: Model | LazyModel,
-        cached: CachedProgram,
-        *,
-        threads: int | None = None,
-        limits: RunLimits | None = None,
-        seed: int | None = None,
-        counters: RunCounters | None = None,
+        self, model: Model | LazyModel, cached: CachedProgram, **options: Unpack[EngineOptions]
     ) -> None:
-        self.initialize(model, limits, seed, counters)
+        self.initialize(model, options)
         self.cached_program, self.declarations = cached, cached.image.declarations
         with limit_nesting(), pause_gc():
-            self.native = SavedProgram(cached.image, threads, self.counters, compiles_subgraphs=True)
-        self.specialize_runs(cached.specializations, threads)
+            self.native = SavedProgram(cached.image, self.threads, self.counters, compiles_subgraphs=True)
+        self.specialize_runs(cached.specializations)
 
     def memory_plan(self, lengths: Mapping[str, int]) -> MemoryReport:
         """The memory of a run with these dims; raises InputError for dims that no run can have."""
@@ -96,49 +87,39 @@ class CachedEngine(NativeEngine):
 
 
 def open_cached_engine(
-    source: Path | bytes,
-    stamp: FileStamp | BytesStamp,
-    *,
-    threads: int | None = None,
-    limits: RunLimits | None = None,
-    seed: int | None = None,
-    counters: RunCounters | None = None,
-    precision: Precision = EXACT,
+    key: ProgramKey, source: Model | Path | bytes, options: EngineOptions
 ) -> CachedEngine | None:
-    """The engine of a model from the cache, without decoding the model; None if there is no entry.
+    """The engine of a cached program; None if there is no entry, or if the compiled program is in this process.
 
-    It is None, too, for a model with overridable initializers, and for a file in text format, which cannot be mapped.
-    source: the model's file, or its bytes.
-    stamp: the stamp of that file or of these bytes.
+    It is None, too, for a model that is not decoded yet and has overridable initializers, or is a file in text format, which
+    cannot be mapped.
+    source: the model, its file, or its bytes.
     """
-    key = ProgramKey(stamp, precision)
-    is_compiled = SHARED_PROGRAMS.get(key) is not None
     is_text = isinstance(source, Path) and source.suffix in TEXT_SUFFIXES
-    cached = None if is_compiled or is_text else open_cached_program(key)
-    if cached is None or cached.image.has_defaults:
+    is_compiled = SHARED_PROGRAMS.get(key) is not None
+    cached = None if is_text or is_compiled else open_cached_program(key)
+    if cached is None:
+        return None
+    if isinstance(source, Model):
+        return bind_cached(source, cached, key, options)
+    if cached.image.has_defaults:
         return None
     model = LazyModel(source, cached.image.interface)
-    if isinstance(source, Path) and stamp_source(source) != stamp:
+    if isinstance(source, Path) and stamp_source(source) != key.content:
         return None  # the file was replaced since it was stamped
-    return bind_cached(model, cached, threads, limits, seed, counters, key)
+    return bind_cached(model, cached, key, options)
 
 
 def bind_cached(
-    model: Model | LazyModel,
-    cached: CachedProgram,
-    threads: int | None,
-    limits: RunLimits | None,
-    seed: int | None,
-    counters: RunCounters | None,
-    key: ProgramKey,
+    model: Model | LazyModel, cached: CachedProgram, key: ProgramKey, options: EngineOptions
 ) -> CachedEngine | None:
     """The engine of an entry; None if that fails because of a defect, and then the entry is removed."""
     try:
-        return CachedEngine(model, cached, threads=threads, limits=limits, seed=seed, counters=counters)
+        return CachedEngine(model, cached, **options)
     except DEFECTS as defect:
         if are_defects_fatal():
             raise
-        if counters is not None:
+        if (counters := options.get("counters")) is not None:
             counters.record_compiler_fault(CompilationError.of(defect, stage="bind a cached program"))
         remove_entry(key)
         return None
@@ -152,74 +133,52 @@ def remove_entry(key: ProgramKey) -> None:
             path.unlink()
 
 
-def make_native_engine(
-    model: Model,
-    *,
-    threads: int | None = None,
-    limits: RunLimits | None = None,
-    seed: int | None = None,
-    stamp: ModelStamp | None = None,
-    counters: RunCounters | None = None,
-    precision: Precision = EXACT,
+def compile_engine(
+    model: Model, stamp: ModelStamp | None, precision: Precision, options: EngineOptions
 ) -> NativeEngine:
-    """The native engine of a model: with the program of this process or the cache if there is one, else with a new one.
+    """The engine of the compiled program in this process or, if there is none, of a new one, which is cached if possible.
 
-    Raises MissingPackage without llvmlite, unless the program is compiled already; and, before anything runs, what the
-    reference engine raises for a model that cannot be run.
+    stamp: as of `NativeEngine`.
+    Raises MissingPackage without llvmlite; and, before anything runs, what the reference engine raises for a model that cannot
+    be run.
     """
+    require_llvmlite()
     key = None if stamp is None else ProgramKey(stamp, precision)
     is_compiled = key is not None and SHARED_PROGRAMS.get(key) is not None
-    cached = None if key is None or is_compiled else open_cached_program(key)
-    if cached is not None and key is not None:
-        bound = bind_cached(model, cached, threads, limits, seed, counters, key)
-        if bound is not None:
-            return bound
-    require_llvmlite()
+    engine: NativeEngine | None = None
+    executable: Executable | None = None
     with async_compilation():
-        cached, executable = None, None
-        if not is_compiled and key is not None and is_cacheable_file(key):
-            is_tolerant = counters is not None and counters.tolerates_faults
-            cached, executable = compile_into_cache(key, model, limits or RunLimits(), tolerant=is_tolerant)
-            if counters is not None:
-                counters.count_compilation()
-        bound = None
-        if cached is not None and key is not None:
-            bound = bind_cached(model, cached, threads, limits, seed, counters, key)
-        engine: NativeEngine
-        if bound is not None:
-            engine = bound
-        else:
-            engine = NativeEngine(
-                model,
-                threads=threads,
-                limits=limits,
-                seed=seed,
-                stamp=stamp,
-                executable=executable,
-                counters=counters,
-                precision=precision,
-            )
+        if key is not None and not is_compiled and is_cacheable_file(key):
+            engine, executable = compile_into_cache(key, model, options)
+        if engine is None:
+            engine = NativeEngine(model, stamp=stamp, executable=executable, precision=precision, **options)
     if not is_compiled:
         trim_heap()
     return engine
 
 
 def compile_into_cache(
-    key: ProgramKey, model: Model, limits: RunLimits, *, tolerant: bool = False
-) -> tuple[CachedProgram | None, Executable | None]:
-    """Compiles a model and stores its program in the cache.  The results are the new entry and None, or, for a program that
-    cannot be cached, None and the executable.
+    key: ProgramKey, model: Model, options: EngineOptions
+) -> tuple[CachedEngine | None, Executable | None]:
+    """Compiles a model and stores its program in the cache.
+
+    The results are the engine of the entry, if it can be bound, and None; or None and the executable that cannot be cached.
 
     A program that is slower because of a defect of the compiler is not cached.  Neither is a program with operators that
     callers have defined, since another process may define them otherwise.
-    tolerant: as of `compile_model`.
     """
-    Interpreter(model, limits=limits)  # raises the errors of a model that cannot be run
+    counters = options.get("counters") or RunCounters()
+    Interpreter(model, limits=options.get("limits"))  # raises the errors of a model that cannot be run
+    counters.count_compilation()
     with limit_nesting(), pause_gc():
-        executable = compile_releasing_weights(model, tolerant=tolerant, precision=key.precision)
+        executable = compile_releasing_weights(
+            model, tolerant=counters.tolerates_faults, precision=key.precision
+        )
     is_complete = not executable.defects and not uses_own_operators(operator_names(model))
     cached = store_program(key, model, executable) if is_complete else None
-    return cached, None if cached else executable
+    if cached is None:
+        return None, executable
+    return bind_cached(model, cached, key, options), None
 
 
 def operator_names(model: Model) -> set[tuple[str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from sardonyx._src.compile.linker import features
 from sardonyx._src.compile.llvm.executable_memory import ExecutableMemory
 from sardonyx._src.compile.llvm.host_target import compiler_stamp
 from sardonyx._src.compile.program.encoding.encoding import STATUS_BASE, RelocationBase
+from sardonyx._src.compile.program.encoding.port_dims import port_dims
 from sardonyx._src.compile.program.encoding.size_functions import ALL_STAGES
 from sardonyx._src.errors import (
     DecodeError,
@@ -24,19 +25,21 @@ from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.io import mapped_files
 from sardonyx._src.io.map_guard import MapGuard
 from sardonyx._src.io.nesting import limit_nesting
-from sardonyx._src.ops.api import RunLimits, RuntimeValue
+from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.declarations.inner_declarations import DeclarationObserver
-from sardonyx._src.runtime.engine.engine import NativeEngine
+from sardonyx._src.runtime.engine.engine import EngineOptions, NativeEngine
 from sardonyx._src.runtime.fallbacks.fallback_ops import FallbackRunner
 from sardonyx._src.runtime.fast_path.fast_path import has_fast_path, runs_natively
+from sardonyx._src.runtime.fast_path.sized_path import has_sized_path
 from sardonyx._src.runtime.limits import thread_pool
 from sardonyx._src.runtime.limits.run_limits import MEMORY_LIMIT, Bailout
 from sardonyx._src.runtime.programs import arrays
-from sardonyx._src.runtime.programs.relocations import SizeFunction, bind_size_function, find_relocations
+from sardonyx._src.runtime.programs.relocations import NativeSizeFunction, SizeFunction, find_relocations
 from sardonyx._src.runtime.programs.stats import RunCounters
 from sardonyx._src.runtime.runs.native_program import NativeProgram, subgraph_compiler
-from sardonyx._src.runtime.saved_programs import reading
-from sardonyx._src.runtime.saved_programs.reading import ImageSlots, ProgramImage, protocol_digest
+from sardonyx._src.runtime.saved_programs import image as images
+from sardonyx._src.runtime.saved_programs.encoded_tensors import ImageSlots
+from sardonyx._src.runtime.saved_programs.image import ProgramImage, protocol_digest
 
 if TYPE_CHECKING:
     from sardonyx._src.runtime.programs.memory_report import MemoryReport
@@ -45,21 +48,13 @@ if TYPE_CHECKING:
 class SavedEngine(NativeEngine):
     """Runs the program of a `.sdx` file.  The file has no model, so that there is no reference engine."""
 
-    def __init__(
-        self,
-        path: Path,
-        *,
-        threads: int | None = None,
-        limits: RunLimits | None = None,
-        seed: int | None = None,
-        counters: RunCounters | None = None,
-    ) -> None:
+    def __init__(self, path: Path, **options: Unpack[EngineOptions]) -> None:
         """Raises DecodeError for a damaged file, and UnsupportedProcessor for a program for another processor or system."""
         image = open_image(path)
-        self.initialize(image.interface, limits, seed, counters)
+        self.initialize(image.interface, options)
         self.declarations = image.declarations
         with limit_nesting():
-            self.programs = self.native = SavedProgram(image, threads, self.counters)
+            self.programs = self.native = SavedProgram(image, self.threads, self.counters)
         self.try_run = self.native.try_run
 
     def run_reference(
@@ -136,6 +131,7 @@ class SavedProgram(NativeProgram):
         self.relocations = find_relocations(indices, image.base_indices)
         self.size_function = image_size_function(image, self.code)
         self.has_fast_path = image.fields == arrays.FIELDS and has_fast_path(self)
+        self.has_sized_path = has_sized_path(self)
         self.calls_fallback_ops = self.has_fast_path and not runs_natively(image.program)
         self.map_guard = MapGuard(others=[image.code])  # a view of the file, as all sections are
         self.counters.count_program()
@@ -158,7 +154,7 @@ class SavedProgram(NativeProgram):
 
 def open_image(path: Path) -> ProgramImage:
     """The program in a file; raises unless it was compiled for this machine by this version of Sardonyx."""
-    container, required, machine, protocol = reading.open_container(
+    container, required, machine, protocol = images.open_container(
         path, read_up_to=mapped_files.READ_UP_TO_BYTES
     )
     if features.saved_program_machine() != machine:
@@ -172,7 +168,7 @@ def open_image(path: Path) -> ProgramImage:
     if protocol != protocol_digest():
         why = "another version of Sardonyx compiled this program: compile the model again"
         raise DecodeError(why, offset=0, source=str(path))
-    return reading.read_image(path, container)
+    return images.read_image(path, container)
 
 
 def image_size_function(image: ProgramImage, code: ExecutableMemory) -> SizeFunction:
@@ -181,4 +177,4 @@ def image_size_function(image: ProgramImage, code: ExecutableMemory) -> SizeFunc
         arena, scratch, faults = image.static_sizes
         no_slots = np.empty(0, np.int64)
         return lambda lengths, stage=ALL_STAGES: (no_slots, arena, scratch, faults)
-    return bind_size_function(code, len(image.varying_slots))
+    return NativeSizeFunction(code, len(image.varying_slots), port_dims(image.program))

@@ -1,40 +1,97 @@
-"""Encodes a program as the document and the sections of a saved program (`container.py`), which `reading.py` decodes."""
+"""Compiles, links and writes saved programs: `.sdx` files and entries of the cache."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-import numpy as np
-
 from sardonyx._src.compile.codegen import Target
-from sardonyx._src.compile.executor import fast_entry
-from sardonyx._src.compile.linker.features import saved_program_machine
-from sardonyx._src.compile.program import Buffer, Kernel, Step, TensorView
-from sardonyx._src.compile.program.encoding.encoding import Encoding
+from sardonyx._src.compile.executor import fast_entry, sized_entry
+from sardonyx._src.compile.linker import link
+from sardonyx._src.compile.linker.features import required_features, saved_program_machine
+from sardonyx._src.compile.llvm import jit, loaded_kernels
+from sardonyx._src.compile.llvm.cache import default_cache
+from sardonyx._src.compile.llvm.jit import Module
+from sardonyx._src.compile.lower.operators.own_kernel import C_FUNCTION_KEY
+from sardonyx._src.compile.program import EXACT, Kernel, Precision
+from sardonyx._src.compile.program.encoding import size_functions
 from sardonyx._src.compile.program.encoding.executable import Executable
-from sardonyx._src.compile.program.memory.memory_plan import MemoryPlan
-from sardonyx._src.compile.program.operands.lazy_constants import LazyConstant, iter_bytes
+from sardonyx._src.compile.program.operands.lazy_constants import iter_bytes
 from sardonyx._src.compile.program.steps.assumptions import Assumptions
-from sardonyx._src.compile.program.steps.program import Action, BindSizes, CollectScanOutputs, FallbackOp
+from sardonyx._src.compile.program.steps.program import (
+    Action,
+    BindSizes,
+    CollectScanOutputs,
+    CopyIn,
+    FallbackOp,
+    Program,
+)
+from sardonyx._src.compile.program.verification.defects import typed_defects
 from sardonyx._src.errors import SardonyxError
+from sardonyx._src.grad.runnable import without_gradient_nodes
+from sardonyx._src.interp.program import check_kernels
 from sardonyx._src.io.file_stamps import FileStamp
-from sardonyx._src.io.serde.types import type_to
-from sardonyx._src.ir import Array, Model, Node, Value
+from sardonyx._src.io.nesting import limit_nesting
+from sardonyx._src.io.serde import to_proto
+from sardonyx._src.io.serde.tensors import sparse_to, tensor_to
+from sardonyx._src.ir import Model, Node, SparseTensor, Tensor, Value
+from sardonyx._src.ir.walk import captures
+from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import encode
-from sardonyx._src.runtime.declarations.inner_declarations import OpenDim, StaticDeclarations
+from sardonyx._src.runtime.declarations.declaration_analysis import analyze_declarations
+from sardonyx._src.runtime.declarations.inner_declarations import StaticDeclarations
 from sardonyx._src.runtime.identity.verified_files import record_verified
-from sardonyx._src.runtime.saved_programs import container
-from sardonyx._src.runtime.saved_programs.container import ConstantBytes, Json
-from sardonyx._src.runtime.saved_programs.dims import encode_dim, encode_dims
-from sardonyx._src.runtime.saved_programs.encoded_assumptions import encode_assumptions
-from sardonyx._src.runtime.saved_programs.fallback_model import extract_fallback_model
-from sardonyx._src.runtime.saved_programs.program_code import ProgramCode
-from sardonyx._src.runtime.saved_programs.reading import protocol_digest
+from sardonyx._src.runtime.limits.thread_pool import run_loop_module
+from sardonyx._src.runtime.programs.arrays import FIELDS, entry_module
+from sardonyx._src.runtime.programs.async_compilation import async_compilation
+from sardonyx._src.runtime.programs.precision import require_precision
+from sardonyx._src.runtime.runs.native_program import compile_for_host
+from sardonyx._src.runtime.saved_programs.container import (
+    DocumentAndSections,
+    Json,
+    expect_list,
+    write_container,
+)
+from sardonyx._src.runtime.saved_programs.encoded_program import encode_program
+from sardonyx._src.runtime.saved_programs.encoded_tensors import TensorEncoder, encode_slots
+from sardonyx._src.runtime.saved_programs.encoded_values import (
+    encode_assumptions,
+    encode_declarations,
+    encode_interface,
+)
+from sardonyx._src.runtime.saved_programs.image import protocol_digest
 
+# Functions of the run loop: for the caller of a run, and for the workers of the thread pool.
+RUNNER = ("run", "work")
 ENTRY_MODE, FILE_MODE = 0o600, 0o666  # permissions: only the user may read an entry of the cache
+
+
+def save_compiled(model: Model, path: Path, precision: Precision = EXACT) -> None:
+    """Compiles a model for this machine into a file that `Session` opens without compiling anything.
+
+    precision: as of `Session`.
+    Raises what a session raises for a model that cannot be run, MissingPackage without llvmlite, and SardonyxError on
+    systems without saved programs.
+    """
+    require_precision(precision)
+    model = without_gradient_nodes(model)
+    check_kernels(model)
+    with typed_defects("compile"), limit_nesting(), async_compilation():
+        executable = compile_for_host(model, precision=precision)
+        refuse_c_functions(executable.program)
+        write_program(path, model, analyze_declarations(model), executable)
+
+
+def refuse_c_functions(program: Program) -> None:
+    """Raises SardonyxError for a program that calls C functions: their addresses are valid only in this process."""
+    for step in program.steps:
+        if step.kernel.key.startswith(C_FUNCTION_KEY):
+            what = f"node {step.nodes[0] if step.nodes else ''!r} calls a C function of this process"
+            raise SardonyxError(
+                f"{what}, which no file can hold; define its operator by a kernel or an expression"
+            )
 
 
 def write_program(
@@ -42,8 +99,6 @@ def write_program(
     interface: Model,
     declarations: StaticDeclarations,
     executable: Executable,
-    target: Target,
-    fields: fast_entry.ArrayFields,
     *,
     entry: str = "",
     assumptions: Assumptions = (),
@@ -52,161 +107,153 @@ def write_program(
 
     interface: a model with the inputs and outputs that callers see.
     declarations: the declared sizes of the model's inner values, as far as inference decides them.
-    fields: the memory layout of NumPy's arrays.
     entry: the name of an entry of the cache; "" for any other file.
     assumptions: the assumptions for which the program was compiled.
     Raises SardonyxError on systems other than Linux on x86-64 or AArch64.
     """
     if saved_program_machine() is None:
         raise SardonyxError("saved programs require Linux on x86-64 or AArch64")
-    code = ProgramCode(executable, target, fields)  # workers compile while constants are packed and written
-    document, sections, constants = encode_parts(executable)
-    described = {
-        **encode_model(interface, declarations),
+    # Workers compile while constants are packed and written.
+    code = ProgramCode(executable, jit.host_target(), FIELDS)
+    fallback_model, node_numbers = extract_fallback_model(executable.program)
+    encoder = TensorEncoder(executable.plan)
+    document: dict[str, Json] = {
+        "entry": entry,
+        "interface": encode_interface(interface),
+        "declarations": encode_declarations(declarations),
         "assumptions": encode_assumptions(assumptions),
-        **document,
+        "machine": saved_program_machine(),
+        "precision": executable.program.precision,
+        "protocol": protocol_digest(),
+        **encode_program(executable, encoder, node_numbers),
+        **encoder.encode_memory(),
     }
+    sections = {"model": encode(fallback_model), **encode_slots(executable.encoding)}
+    constants = [(constant.nbytes, iter_bytes(constant)) for constant in encoder.constants]
 
-    def link() -> container.DocumentAndSections:
+    def link() -> DocumentAndSections:
         code_document, image = code.link_and_describe(document["others"])
-        return {"entry": entry, **described, **code_document}, {**sections, "code": image}
+        return {**document, **code_document}, {**sections, "code": image}
 
-    container.write_container(path, constants, link, ENTRY_MODE if entry else FILE_MODE)
+    write_container(path, constants, link, ENTRY_MODE if entry else FILE_MODE)
     with suppress(OSError):
         record_verified(FileStamp.from_path(os.path.realpath(path)))
 
 
-def encode_parts(
-    executable: Executable,
-) -> tuple[dict[str, Json], dict[str, bytes], list[ConstantBytes]]:
-    """The document of a program, its sections, and its constants; what describes the model or the code is added elsewhere."""
-    program, plan, encoding = executable.program, executable.plan, executable.encoding
-    fallback_model, node_numbers = extract_fallback_model(program)
-    encoder = TensorEncoder(plan)
-    document: dict[str, Json] = {
-        "machine": saved_program_machine(),
-        "precision": program.precision,
-        "protocol": protocol_digest(),
-        "lengths": [[name, *source] for name, source in program.sizes.items()],
-        "observations": [
-            [
-                node_numbers[node],
-                [value.name for value in observation.outputs],
-                None if observation.condition is None else observation.condition.name,
-            ]
-            for node, observation in program.observations.items()
-        ],
-        "parameters": list(program.parameters),
-        "assumed_branches": [
-            [name, branch.output, branch.is_then] for name, branch in program.assumed_branches.items()
-        ],
-        "data_dependent_sizes": [name for name, stage in program.stages.items() if stage],
-        "guards": [[encode_dim(guard.left), encode_dim(guard.right)] for guard in program.guards],
-        "others": [encoder.base(base) for base in encoding.extra_bases],
-        "actions": [encoder.action(action, node_numbers) for action in program.actions],
-        "inputs": [[v.name, encoder.tensor(t)] for v, t in program.inputs.items()],
-        "outputs": [[v.name, None if t is None else encoder.tensor(t)] for v, t in program.outputs.items()],
-        "fed": len(program.model.graph.inputs),
-        "arena": plan.size,
-        "arena_slots": [encode_dims(tuple(tenant.size for tenant in slot.buffers)) for slot in plan.slots],
-    }
-    document["storages"] = encoder.storages
-    sizes = [constant.nbytes for constant in encoder.constants]
-    document["constants"] = [[*pair] for pair in zip(container.aligned_offsets(sizes), sizes, strict=True)]
-    sections = {"model": encode(fallback_model), **encode_slots(encoding)}
-    return document, sections, [(constant.nbytes, iter_bytes(constant)) for constant in encoder.constants]
+# --- code --------------------------------------------------------------------------------------
 
 
-def encode_model(interface: Model, declarations: StaticDeclarations) -> dict[str, Json]:
-    """The part of a document that describes the model: its interface and its declarations."""
-    contradictions: Json = [[*pair] for pair in declarations.contradictions]
-    dims: list[Json] = [
-        list(map(encode_open_dim, dims)) for dims in (declarations.open_dims, declarations.conditional_dims)
-    ]
-    stated: Json = [declarations.hold, contradictions, *dims]
-    return {"interface": encode_interface(interface), "declarations": stated}
+class ProgramCode:
+    """All native code that a program needs: kernels, run loop, fast entry and size function.
 
-
-def encode_open_dim(dim: OpenDim) -> Json:
-    return [dim.location, dim.type, encode_dim(dim.declared), encode_dim(dim.actual)]
-
-
-def encode_interface(model: Model) -> Json:
-    """The inputs without defaults, and the outputs, each as a name and the encoded type in hexadecimal."""
-    inputs = [v for v in model.graph.inputs if v.initializer is None]
-    return {
-        "ir_version": model.ir_version,
-        "inputs": [encode_port(v) for v in inputs],
-        "outputs": [encode_port(v) for v in model.graph.outputs],
-        "has_defaults": len(inputs) < len(model.graph.inputs),
-    }
-
-
-def encode_port(value: Value) -> Json:
-    return [value.name, None if value.type is None else encode(type_to(value.type)).hex()]
-
-
-def encode_slots(encoding: Encoding) -> dict[str, bytes]:
-    """The sections of a program's slots: their values (0 for those that depend on input sizes), their base indices, and the
-    indices of those that depend on input sizes."""
-    fixed = [value if isinstance(value, int) else 0 for value in encoding.values]
-    varying = [i for i, value in enumerate(encoding.values) if not isinstance(value, int)]
-    arrays = {"words": fixed, "bases": encoding.bases, "varying": varying}
-    return {name: np.array(values, "<i8").tobytes() for name, values in arrays.items()}
-
-
-class TensorEncoder:
-    """Encodes tensors and actions.
-
-    storages: the encoded buffers, numbered in the order of first use.
-    constants: the contents of constant buffers, in the same order.
+    Construction queues it for the compile workers, if there are any.
     """
 
-    def __init__(self, plan: MemoryPlan) -> None:
-        self.plan = plan
-        self.storages: list[Json] = []
-        self.constants: list[Array | LazyConstant] = []
-        self._numbers: dict[Buffer, int] = {}
+    def __init__(self, executable: Executable, target: Target, fields: fast_entry.ArrayFields) -> None:
+        self.target, self.fields = target, fields
+        self.program, self.encoding = executable.program, executable.encoding
+        self.kernels = self.program.kernels
+        self.others = [run_loop_module(target), entry_module(target, fields)]
+        if not self.program.is_static:
+            text = size_functions.size_function_module("sizes", self.program, self.encoding)
+            self.others.append(Module.of_text(text, quick=True))
+        for module in self.others:
+            jit.compile_module_async(module, default_cache())
+        for kernel in self.kernels:
+            loaded_kernels.compile_kernel_async(kernel)
 
-    def buffer(self, buffer: Buffer) -> int:
-        """The number of a buffer."""
-        if buffer not in self._numbers:
-            self._numbers[buffer] = len(self.storages)
-            self.storages.append([buffer.role, buffer.name, encode_dim(buffer.size), self.locate(buffer)])
-        return self._numbers[buffer]
+    def image(self) -> link.LinkedImage:
+        """The linked code."""
+        names = [*RUNNER, *sized_entry.ENTRIES, *map(loaded_kernels.symbol_name, self.kernels)]
+        names += [] if self.program.is_static else ["sizes"]
+        objects = [
+            *map(loaded_kernels.kernel_code, self.kernels),
+            *(jit.object_code(module, default_cache()) for module in self.others),
+        ]
+        return link.link_objects(objects, names)
 
-    def locate(self, buffer: Buffer) -> Json:
-        """The number of a constant; an offset in the arena, or the number of an arena slot in a list; else None."""
-        if buffer.content is not None:
-            self.constants.append(buffer.content)
-            return len(self.constants) - 1
-        if buffer.role != "arena":
-            return None
-        slot = self.plan.slot_of.get(buffer)
-        return self.plan.offsets[buffer] if slot is None else [slot]
+    def link_and_describe(self, others: Json) -> tuple[dict[str, Json], bytes]:
+        """The description of the code for the document, and the code.
 
-    def tensor(self, tensor: TensorView) -> Json:
-        start = [self.buffer(tensor.buffer), encode_dim(tensor.offset)]
-        return [int(tensor.dtype), encode_dims(tensor.shape), encode_dims(tensor.strides), *start]
+        others: the encoded bases of slots, with None for each kernel, whose offset in the code is inserted.
+        """
+        image, bases = self.image(), zip(self.encoding.extra_bases, expect_list(others), strict=True)
+        document: dict[str, Json] = {
+            "features": [*required_features(self.target)],
+            "fields": [*field_offsets(self.fields)],
+            "functions": {name: image.functions[name] for name in (*RUNNER, *sized_entry.ENTRIES)},
+            "slots": {**image.slots},
+            "size": self.static_size(image),
+            "others": [
+                image.functions[loaded_kernels.symbol_name(base)] if isinstance(base, Kernel) else encoded
+                for base, encoded in bases
+            ],
+        }
+        return document, bytes(image.code)
 
-    def base(self, base: Buffer | Kernel) -> Json:
-        """A base address: the number of a buffer in a list; None for a kernel, which is not linked yet."""
-        return None if isinstance(base, Kernel) else [self.buffer(base)]
+    def static_size(self, image: link.LinkedImage) -> Json:
+        """The bytes of the arena, the bytes of a thread's scratch, and the number of failed guards, for a program without
+        symbolic sizes; for another program, the offset of its size function in the code."""
+        if not self.program.is_static:
+            return image.functions["sizes"]
+        _, arena, scratch, faults = size_functions.evaluate_sizes(self.program, self.encoding, ())
+        return [arena, scratch, faults]
 
-    def action(self, action: Action, node_numbers: Mapping[Node, int]) -> Json:
-        match action:
-            case Step():
-                return action.kernel.key
-            case FallbackOp():
-                return [
-                    node_numbers[action.node],
-                    [[v.name, self.tensor(t)] for v, t in action.native_inputs.items()],
-                ]
-            case CollectScanOutputs():
-                buffers: Json = [[v.name, self.tensor(t)] for v, t in action.buffers.items()]
-                return [buffers, self.tensor(action.iterations), action.is_last]
-            case BindSizes():
-                symbols: Json = [[axis, name] for axis, name in action.symbols.items()]
-                count: Json = [] if action.count is None else [self.tensor(action.count)]
-                return [action.value.name, action.rank, symbols, count]
-        return [action.value.name, self.tensor(action.tensor)]
+
+def field_offsets(fields: fast_entry.ArrayFields) -> Sequence[int]:
+    return fields.type_object, fields.data, fields.rank, fields.dims, fields.dtype, fields.flags
+
+
+# --- fallback operations -----------------------------------------------------------------------
+
+
+def extract_fallback_model(program: Program) -> tuple[m.ModelProto, dict[Node, int]]:
+    """The model of the fallback ops' nodes, and the index of each node in that model.
+
+    Its inputs are the inputs of the program, and after them the results of kernel steps to which actions or the outputs
+    refer.  It has only the initializers that these nodes or the outputs read.
+    """
+    graph = program.model.graph
+    called = {action.node for action in program.actions if isinstance(action, FallbackOp)}
+    nodes = [node for node in graph.nodes if node in called]
+    read = dict.fromkeys([*(v for node in nodes for v in values_read_by(node)), *graph.outputs])
+    read.update(dict.fromkeys(v for action in program.actions for v in values_named_by(action)))
+    computed = {v for node in nodes for v in node.outputs}
+    native = [v for v in read if v.initializer is None and v not in computed and v not in graph.inputs]
+    record = m.ModelProto(ir_version=program.model.ir_version)
+    record.opset_import = to_proto.imports(program.model.opset_imports)
+    if nodes:
+        record.functions = [to_proto.function(f, to_proto.inline) for f in program.model.functions.values()]
+    record.graph = m.GraphProto(
+        name=graph.name or "graph",
+        node=[to_proto.node(node) for node in nodes],
+        input=[m.ValueInfoProto(name=v.name) for v in (*graph.inputs, *native)],
+        output=[m.ValueInfoProto(name=v.name) for v in graph.outputs],
+    )
+    add_initializers(record.graph, [v for v in read if v.initializer is not None])
+    return record, {node: i for i, node in enumerate(nodes)}
+
+
+def values_named_by(action: Action) -> Iterator[Value]:
+    """The values to which the encoded action of a program refers by name."""
+    match action:
+        case FallbackOp():
+            yield from action.native_inputs
+        case CopyIn() | BindSizes():
+            yield action.value
+        case CollectScanOutputs():
+            yield from action.buffers
+
+
+def values_read_by(node: Node) -> list[Value]:
+    """The values that a node reads, captured values of its subgraphs included, in order."""
+    inputs = [v for v in node.inputs if v is not None]
+    return inputs + [v for graph in node.subgraphs for v in captures(graph)]
+
+
+def add_initializers(record: m.GraphProto, values: list[Value]) -> None:
+    tensors = [(v.name, v.initializer) for v in values]
+    record.initializer = [tensor_to(t, to_proto.inline, name) for name, t in tensors if isinstance(t, Tensor)]
+    record.sparse_initializer = [
+        sparse_to(t, to_proto.inline, name) for name, t in tensors if isinstance(t, SparseTensor)
+    ]

@@ -7,12 +7,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
+from sardonyx._src.compile.program.encoding.length_equations import LengthEquations
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.ir import Model, Node
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.declarations.declared_dims import DeclaredDims
+from sardonyx._src.runtime.declarations.declared_equations import declared_equations
+from sardonyx._src.runtime.declarations.declared_sizes import Declaration
 from sardonyx._src.runtime.declarations.inner_declarations import (
     DeclarationObserver,
     InnerDeclarations,
@@ -22,7 +25,7 @@ from sardonyx._src.runtime.declarations.shape_policy import ShapePolicy, ShapeRe
 from sardonyx._src.runtime.engine.engine import NativeEngine, run_interruptibly
 from sardonyx._src.runtime.limits.run_limits import BRANCH_SIZES, INNER_SIZES, INPUT_SIZES
 from sardonyx._src.runtime.session.closed_session import ClosedSession
-from sardonyx._src.runtime.session.session_opening import OpenedModel
+from sardonyx._src.runtime.session.engine_opening import OpenedModel
 
 Runner: TypeAlias = "Interpreter | NativeEngine | ClosedSession"
 
@@ -36,6 +39,8 @@ class RunDispatch:
     is_saved: whether the program is a `.sdx` file, which has no reference engine.
     always_observes: whether every run compares inner values with their declarations.  The reference engine executes such
         runs, because a compiled program does not keep its inner values.
+    equations: what lengths must satisfy so that a run is as the model declares; None if that is unknown.
+    is_compared: whether `equations` is determined.
     """
 
     def __init__(
@@ -48,6 +53,8 @@ class RunDispatch:
         self.source, self.ir_version = opened.source, opened.interface.ir_version
         self.shapes, self.reports, self.is_saved = shapes, reports, saved is not None
         self.always_observes = self.must_observe(opened.runner, saved)
+        self.equations: LengthEquations | None = None
+        self.is_compared = False
 
     @property
     def model(self) -> Model:
@@ -102,6 +109,20 @@ class RunDispatch:
                 observer = DeclarationObserver(self.declarations, dims)
                 return runner.run_reference(feeds, BRANCH_SIZES, observer, control)
         return runner.run(feeds, control)
+
+    def record_validated(
+        self,
+        engine: NativeEngine,
+        feeds: Mapping[str, RuntimeValue],
+        inputs: Mapping[str, Declaration],
+        outputs: Mapping[str, Declaration],
+    ) -> None:
+        """Records that a run with feeds of these sizes matched the declarations of the model's inputs and outputs."""
+        if not self.is_compared and engine.specialized is None:
+            program = engine.native.program
+            self.equations = declared_equations(program, inputs, outputs, engine.declarations, self.shapes)
+            self.is_compared = True
+        engine.record_validated(feeds, equations=self.equations)
 
     def trace(
         self,

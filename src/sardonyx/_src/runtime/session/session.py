@@ -12,7 +12,7 @@ import numpy as np
 
 from sardonyx._src.arguments import require_choice, require_integer, require_mapping, require_type
 from sardonyx._src.compile.program import EXACT, Precision
-from sardonyx._src.errors import InputError, SardonyxError, are_defects_fatal, typed_memory_errors
+from sardonyx._src.errors import InputError, SardonyxError, typed_memory_errors
 from sardonyx._src.formatters import format_html
 from sardonyx._src.interp.run_control import CancellationToken, RunControl
 from sardonyx._src.io.external import Policy
@@ -23,20 +23,18 @@ from sardonyx._src.io.loading.operator_sets import OperatorSetSource
 from sardonyx._src.io.memory_release import trim_heap
 from sardonyx._src.ir import Model, Node
 from sardonyx._src.ops.api import RunLimits, RunResult, RuntimeValue, is_number
-from sardonyx._src.runtime.declarations.declared_sizes import declarations_of
 from sardonyx._src.runtime.declarations.shape_policy import ShapePolicy
 from sardonyx._src.runtime.engine.engine import NativeEngine
 from sardonyx._src.runtime.engine.lazy_model import LazyModel
 from sardonyx._src.runtime.feeds.feeds import CASTS, Cast, check_feeds
-from sardonyx._src.runtime.limits.memory_limits import limits_of_process
-from sardonyx._src.runtime.programs.stats import RunCounters, SessionStats
+from sardonyx._src.runtime.programs.stats import SessionStats
 from sardonyx._src.runtime.results.output_arrays import OutputArrays, check_output_arrays, copy_outputs
 from sardonyx._src.runtime.results.results import check_results, copy_if_read_only, select_outputs
 from sardonyx._src.runtime.session.async_runs import submit, wait_for
 from sardonyx._src.runtime.session.calling_conventions import refuse_other_convention
 from sardonyx._src.runtime.session.closed_session import ClosedSession
-from sardonyx._src.runtime.session.run_dispatch import RunDispatch, Runner
-from sardonyx._src.runtime.session.session_opening import SessionOpener
+from sardonyx._src.runtime.session.run_dispatch import Runner
+from sardonyx._src.runtime.session.session_opening import open_session
 from sardonyx._src.runtime.session.session_origin import (
     ENGINES,
     Engine,
@@ -147,37 +145,27 @@ class Session:
         verify: Verify = "off",
     ) -> None:
         check_options(engine, shapes, threads, limits, verify_checksums, precision, verify)
-        saved = saved_program_path(source, engine, verify)
-        self._counters = RunCounters(tolerates_faults=engine == "auto" and not are_defects_fatal())
-        sets, policy = sources_of(operator_sets), policy_of(policy)
-        if has_definitions(operators) and saved:
-            raise SardonyxError(
-                f"{saved} holds a compiled program, whose operators are fixed: open its model instead"
-            )
-        self._origin = SessionOrigin(
+        saved = saved_program_path(source, engine, verify, has_operators=has_definitions(operators))
+        origin = SessionOrigin(
             path_of(source),
             threads=threads,
             seed=seed,
             limits=limits,
-            policy=policy,
-            operator_sets=sets,
+            policy=policy_of(policy),
+            operator_sets=sources_of(operator_sets),
             verify_checksums=verify_checksums,
             shapes=shapes,
             operators=tuple(operators),
             precision=precision,
             verify=verify,
         )
-        self._limits = limits_of_process(limits or RunLimits())
-        self._is_timed = self._limits.seconds != math.inf
-        with typed_memory_errors("open the session"):
-            opener = SessionOpener(self._origin, engine, self._limits, self._counters)
-            opened = opener.open(source, saved)
+        opened = open_session(source, engine, origin, saved)
+        self._origin, self._counters, self._limits = opened.origin, opened.counters, opened.limits
+        self._dispatch, self._inputs, self._outputs = opened.dispatch, opened.inputs, opened.outputs
         self._runner: Runner = opened.runner
         self.engine: Engine = "native" if isinstance(opened.runner, NativeEngine) else "reference"
         self._try_run = opened.runner.try_run if isinstance(opened.runner, NativeEngine) else None
-        self._dispatch = RunDispatch(opened, shapes, saved, self._counters.shape_reports)
-        self._inputs = declarations_of(opened.interface.graph.inputs, "input")
-        self._outputs = declarations_of(opened.interface.graph.outputs, "result")
+        self._is_timed = opened.limits.seconds != math.inf
         self._counters.warn(stacklevel=2)
 
     @property
@@ -330,7 +318,7 @@ class Session:
             self._counters.shape_reports.warn(dims.findings, stacklevel=3)
             self._counters.warn(stacklevel=3)
         if isinstance(self._runner, NativeEngine) and not self._dispatch.observes(dims):
-            self._runner.record_validated(values)
+            self._dispatch.record_validated(self._runner, values, self._inputs, self._outputs)
         return {name: copy_if_read_only(results[name]) for name in names}
 
     def _make_control(

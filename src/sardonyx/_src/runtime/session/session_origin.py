@@ -70,10 +70,12 @@ def check_options(
         require_precision(precision)
 
 
-def saved_program_path(source: ModelSource, engine: Engine, verify: Verify = "off") -> Path | None:
+def saved_program_path(
+    source: ModelSource, engine: Engine, verify: Verify = "off", *, has_operators: bool = False
+) -> Path | None:
     """The path of a program that `sardonyx compile` wrote (`.sdx`); None if the source is a model.
 
-    Raises SardonyxError or InputError for an engine or a verification that needs the model.
+    Raises SardonyxError or InputError for an engine, a verification, or operators of the session, which need the model.
     """
     if not isinstance(source, str | os.PathLike) or not os.fspath(source).endswith(".sdx"):
         return None
@@ -82,6 +84,10 @@ def saved_program_path(source: ModelSource, engine: Engine, verify: Verify = "of
     if verify != "off":
         what = f'verify must be "off" for {source}, a compiled program without its model'
         raise InputError(f"{what}; got {verify!r}: open the model", name="verify")
+    if has_operators:
+        raise SardonyxError(
+            f"{source} holds a compiled program, whose operators are fixed: open its model instead"
+        )
     return Path(source)
 
 

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from threading import Lock, local
 
+from sardonyx._src.compile.program.encoding.length_equations import LengthEquations
 from sardonyx._src.compile.program.steps.assumptions import (
     Assumptions,
     elements_of,
@@ -156,9 +157,11 @@ class SpecializedPrograms:
         specialized = (program for program in self.programs if program.native is native)
         return next(specialized, SpecializedProgram((), native))
 
-    def record_validated(self, feeds: Mapping[str, RuntimeValue]) -> None:
+    def record_validated(
+        self, feeds: Mapping[str, RuntimeValue], *, equations: LengthEquations | None
+    ) -> None:
         """`NativeProgram.record_validated` of the program that ran last in this thread."""
-        self.last_program.native.record_validated(feeds)
+        self.last_program.native.record_validated(feeds, equations=equations)
 
     def mark_used(self, program: SpecializedProgram) -> None:
         """Makes a program the most recently used one."""

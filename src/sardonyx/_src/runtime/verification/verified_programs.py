@@ -12,6 +12,7 @@ from functools import partial
 import numpy as np
 
 from sardonyx._src.compile.program import EXACT
+from sardonyx._src.compile.program.encoding.length_equations import LengthEquations
 from sardonyx._src.compile.program.verification.defects import typed_defects
 from sardonyx._src.errors import EvaluationError, SardonyxError, VerificationError
 from sardonyx._src.interp.interpreter import Interpreter
@@ -39,7 +40,7 @@ Values = Mapping[str, RuntimeValue]
 def verify_runs(engine: NativeEngine, verify: Verify) -> None:
     """Makes an engine verify its runs: the first run of each set of sizes, or every run.
 
-    The fast path repeats the sizes of earlier runs, so that it is verified only for "every".
+    Under "first", the fast path only repeats the sizes of earlier runs, so that it is verified only for "every".
     """
     programs = VerifiedPrograms(engine, is_every=verify == "every")
     if verify == "every":
@@ -85,8 +86,9 @@ class VerifiedPrograms:
             self.verify(feeds, outputs, control or RunControl(self.counters.cancellation))
         return outputs
 
-    def record_validated(self, feeds: Values) -> None:
-        self.programs.record_validated(feeds)
+    def record_validated(self, feeds: Values, *, equations: LengthEquations | None) -> None:
+        """`record_validated` of the programs; the first run of each set of sizes is verified, not on the fast path."""
+        self.programs.record_validated(feeds, equations=equations if self.is_every else None)
 
     def verify(self, feeds: Values, outputs: Values, control: RunControl) -> None:
         """Raises VerificationError if outputs differ from those of the reference engine by more than rounding explains."""

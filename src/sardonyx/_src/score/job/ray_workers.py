@@ -25,7 +25,7 @@ try:
     import ray.data
     from ray.exceptions import RayError
 except ImportError:
-    raise MissingPackage("scoring on Ray requires ray: pip install sardonyx[ray]", package="ray") from None
+    raise MissingPackage("scoring on Ray requires ray: pip install 'sardonyx[ray]'", package="ray") from None
 
 CONNECT_SECONDS = 10.0
 # The share of a processor that a worker reserves: less than one, so that other nodes have room for the workers of a lost node.

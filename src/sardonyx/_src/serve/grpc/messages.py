@@ -1,4 +1,3 @@
-# ruff: noqa: RUF009 (the calls return `dataclasses.field`)
 """The messages of `inference.GRPCInferenceService`, with the field numbers of the published protocol.
 
 Spec: Open Inference Protocol v2, gRPC; RepositoryIndex, RepositoryModelLoad, RepositoryModelUnload and ModelStreamInfer as
@@ -7,8 +6,7 @@ defined by Triton.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array
 from sardonyx._src.serve.grpc.wire_fields import (
     REPOSITORY_PARAMETER,

@@ -51,7 +51,7 @@ def read_parquet(path: Path) -> dict[str, Array]:
         from pyarrow import ArrowInvalid, parquet  # an optional dependency
     except ImportError:
         raise MissingPackage(
-            "reading Parquet files requires pyarrow: pip install sardonyx[train]", package="pyarrow"
+            "reading Parquet files requires pyarrow: pip install 'sardonyx[train]'", package="pyarrow"
         ) from None
     try:
         table = parquet.read_table(path)
@@ -158,7 +158,7 @@ def read_image(path: Path) -> Array:
         from PIL import Image, UnidentifiedImageError  # an optional dependency
     except ImportError:
         raise MissingPackage(
-            "reading images requires pillow: pip install sardonyx[image]", package="pillow"
+            "reading images requires pillow: pip install 'sardonyx[image]'", package="pillow"
         ) from None
     try:
         with Image.open(path) as picture:

@@ -24,7 +24,7 @@ from sardonyx._src.compile.kernels.attention.split_kv import FLOAT_BYTES, reduce
 from sardonyx._src.compile.kernels.attention.variant import AttentionVariant
 from sardonyx._src.compile.kernels.attention.work_partitioning import AttentionPartition, partition_heads
 from sardonyx._src.compile.kernels.loops.batch_space import broadcast_stride
-from sardonyx._src.compile.kernels.tuning.tuning import AttentionTuning
+from sardonyx._src.compile.kernels.tuning import AttentionTuning
 from sardonyx._src.compile.program import Buffer, Kernel, KernelArgument, Step, TensorView, row_major_strides
 from sardonyx._src.compile.program.operands.tensor import dense_bytes
 from sardonyx._src.dtypes import DataType

@@ -63,7 +63,7 @@ from sardonyx._src.compile.kernels.loops.vectors import (
     vector_type,
     zeros,
 )
-from sardonyx._src.compile.kernels.tuning.tuning import AttentionTuning
+from sardonyx._src.compile.kernels.tuning import AttentionTuning
 
 
 def emit_decode_unit(kernel: AttentionKernel, first_head: AttentionHead, indices: UnitIndices) -> None:

@@ -24,7 +24,7 @@ from sardonyx._src.compile.kernels.attention.decode_unit import (
 )
 from sardonyx._src.compile.kernels.attention.heads import row_pointer
 from sardonyx._src.compile.kernels.attention.parameters import AttentionKernel
-from sardonyx._src.compile.kernels.gemm.accumulators import CACHE_LINE_FLOATS
+from sardonyx._src.compile.kernels.gemm.tile.prefetch import CACHE_LINE_FLOATS
 from sardonyx._src.compile.kernels.loops.lanes import shuffle, sum_each
 from sardonyx._src.compile.kernels.loops.vectors import (
     i64,
@@ -37,7 +37,7 @@ from sardonyx._src.compile.kernels.loops.vectors import (
     vector_type,
     zeros,
 )
-from sardonyx._src.compile.kernels.tuning.tuning import tuning_for
+from sardonyx._src.compile.kernels.tuning import tuning_for
 
 # --- scores = q * k' -------------------------------------------------------------------------
 

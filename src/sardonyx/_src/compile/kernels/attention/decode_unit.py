@@ -16,7 +16,7 @@ from sardonyx._src.compile.kernels.attention.heads import AttentionHead
 from sardonyx._src.compile.kernels.attention.parameters import ALIGNED_FLOATS, AttentionKernel, aligned_size
 from sardonyx._src.compile.kernels.attention.prefetch import PrefetchStream
 from sardonyx._src.compile.kernels.loops.vectors import i64, loop_blocks, urem
-from sardonyx._src.compile.kernels.tuning.tuning import AttentionTuning
+from sardonyx._src.compile.kernels.tuning import AttentionTuning
 
 QUERY_PAIR = 2  # the dot products of two queries with a key are computed together
 

@@ -25,7 +25,7 @@ from sardonyx._src.compile.kernels.attention.prefill import emit_panel
 from sardonyx._src.compile.kernels.attention.query_panel import QueryPanel, lay_out_scratch
 from sardonyx._src.compile.kernels.attention.variant import AttentionVariant
 from sardonyx._src.compile.kernels.loops.vectors import i64
-from sardonyx._src.compile.kernels.tuning.tuning import AttentionTuning, tuning_for
+from sardonyx._src.compile.kernels.tuning import AttentionTuning, tuning_for
 
 
 def attention_module(name: str, target: Target, *, variant: AttentionVariant) -> str:

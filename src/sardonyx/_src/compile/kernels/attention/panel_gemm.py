@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops.vectors import i64, load_splat, vector_type, zeros
-from sardonyx._src.compile.kernels.tuning.tuning import tuning_for
+from sardonyx._src.compile.kernels.tuning import tuning_for
 
 
 def panel_gemm_function(b: KernelBuilder, name: str, vectors: int) -> str:

@@ -43,7 +43,7 @@ from sardonyx._src.compile.kernels.loops.vectors import (
     store_vector,
     zeros,
 )
-from sardonyx._src.compile.kernels.tuning.tuning import AttentionTuning
+from sardonyx._src.compile.kernels.tuning import AttentionTuning
 
 
 def emit_panel(kernel: AttentionKernel, panel: QueryPanel) -> None:

@@ -34,7 +34,7 @@ from sardonyx._src.compile.kernels.loops.vectors import (
     vector_type,
     zeros,
 )
-from sardonyx._src.compile.kernels.tuning.tuning import AttentionTuning
+from sardonyx._src.compile.kernels.tuning import AttentionTuning
 
 
 def add_mask(kernel: AttentionKernel, panel: QueryPanel, key: LLVMValue, count: LLVMValue) -> None:

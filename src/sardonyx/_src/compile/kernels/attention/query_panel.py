@@ -11,7 +11,7 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.attention.heads import AttentionHead, row_pointer
 from sardonyx._src.compile.kernels.attention.parameters import AttentionKernel, aligned_size
 from sardonyx._src.compile.kernels.loops.vectors import i64
-from sardonyx._src.compile.kernels.tuning.tuning import AttentionTuning
+from sardonyx._src.compile.kernels.tuning import AttentionTuning
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ from sardonyx._src.compile.kernels.attention.parameters import (
     load_arguments,
 )
 from sardonyx._src.compile.kernels.attention.variant import AttentionVariant
-from sardonyx._src.compile.kernels.gemm.dot_products import dot_rows
+from sardonyx._src.compile.kernels.gemm.unpacked.dot_products import dot_rows
 from sardonyx._src.compile.kernels.loops.lanes import reduce_to_all_lanes
 from sardonyx._src.compile.kernels.loops.vectors import (
     first_lanes,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from sardonyx._src.compile.kernels.tuning.tuning import AttentionTuning
+from sardonyx._src.compile.kernels.tuning import AttentionTuning
 from sardonyx._src.compile.program import TensorView
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max, dim_min, exact_div
 

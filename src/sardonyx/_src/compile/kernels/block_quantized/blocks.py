@@ -19,10 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sardonyx._src.compile.codegen import Target
-from sardonyx._src.compile.kernels.gemm.int8_dot import has_vnni
-from sardonyx._src.compile.kernels.gemm.packing import make_constant
-from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile, make_tile
-from sardonyx._src.compile.kernels.tuning.tuning import BlockQuantizedTuning, tuning_for
+from sardonyx._src.compile.kernels.gemm.integer.int8_dot import has_vnni
+from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant
+from sardonyx._src.compile.kernels.gemm.tile.register_tile import RegisterTile, make_tile
+from sardonyx._src.compile.kernels.tuning import BlockQuantizedTuning, tuning_for
 from sardonyx._src.compile.program import TensorView
 from sardonyx._src.compile.program.operands.lazy_constants import LazyConstant
 from sardonyx._src.dtypes import DataType
@@ -78,6 +78,31 @@ class BlockFormat:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class PackedCodes:
+    """Codes [k, columns] of which each column is a row of packed bytes, [columns, k * bits / 8] uint8, low bits first."""
+
+    rows: Array
+    bits: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.rows.shape[1] * 8 // self.bits, len(self.rows)
+
+    def __getitem__(self, part: tuple[slice, slice]) -> Array:
+        """The codes of some terms and columns, unpacked, uint8."""
+        return unpack_rows(self.rows[part[1]], self.bits).T[part[0]]
+
+
+def unpack_rows(rows: Array, bits: int) -> Array:
+    """Codes [n, m * 8 / bits] uint8 from packed bytes [n, m], the low bits of a byte first."""
+    if bits == 8:
+        return rows
+    shifts = np.arange(0, 8, bits, dtype=np.uint8)
+    codes: Array = (rows[:, :, None] >> shifts) & np.uint8((1 << bits) - 1)
+    return codes.reshape(len(rows), -1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class BlockQuantizedMatrix:
     """A constant matrix [k, columns] of codes.
 
@@ -89,7 +114,7 @@ class BlockQuantizedMatrix:
     allows_int8_rows: whether the rows that multiply the matrix may be rounded to int8.
     """
 
-    codes: Array
+    codes: Array | PackedCodes
     code_offset: int
     scales: Array
     zeros: Array
@@ -127,20 +152,63 @@ def pack_blocks(matrix: BlockQuantizedMatrix, target: Target) -> PackedBlocks:
         for number, panel in enumerate(panels, first):
             fill_panel(panel, matrix, format_, slice(number * tile.width, (number + 1) * tile.width))
 
-    lazy = LazyConstant(shape, 2, matrix.codes, compute_rows, np.dtype(np.uint8))
+    source = matrix.codes.rows if isinstance(matrix.codes, PackedCodes) else matrix.codes
+    lazy = LazyConstant(shape, 2, source, compute_rows, np.dtype(np.uint8))
     return PackedBlocks(make_constant(lazy), tile, format_, k, columns)
 
 
 def fill_panel(panel: Array, matrix: BlockQuantizedMatrix, format_: BlockFormat, columns: slice) -> None:
     """Writes a panel [blocks, bytes] from a slice of columns; columns and terms past the last one are zeros."""
+    scales = np.ascontiguousarray(matrix.scales[:, columns], np.float32)
+    count = scales.shape[1]
+    panel[:, : format_.words_offset] = 0
+    panel[:, : 4 * count] = scales.view(np.uint8)
+    if format_.zero is None:
+        panel[:, format_.zeros_offset : format_.zeros_offset + count] = matrix.zeros[:, columns]
+    words = packed_words(matrix, format_, columns)
+    if words is None:
+        words = words_of_codes(matrix, format_, columns, len(panel))
+    panel[:, format_.words_offset :] = words.reshape(len(panel), -1)
+
+
+def packed_words(matrix: BlockQuantizedMatrix, format_: BlockFormat, columns: slice) -> Array | None:
+    """The words of a slice of columns, [words, bytes of the panel's width], from words that the model has packed already.
+
+    Terms of a column are consecutive in both.  For products in integers, codes of 4 bits change places within a word.
+    None for codes that are packed otherwise, or whose words span two blocks.
+    """
+    codes = matrix.codes
+    is_shuffled = format_.has_int8_rows and format_.bits != 8
+    if not isinstance(codes, PackedCodes) or codes.bits != format_.bits or format_.size % format_.word_terms:
+        return None
+    if codes.shape[0] % format_.size or (is_shuffled and format_.bits != 4):
+        return None
+    stored = codes.rows[columns].view("<u4")
+    words = np.zeros((stored.shape[1], format_.width), "<u4")
+    words[:, : len(stored)] = shuffle_nibbles(stored).T if is_shuffled else stored.T
+    return words.view(np.uint8)
+
+
+def shuffle_nibbles(words: Array) -> Array:
+    """Words of which the nibbles 0 to 7 come from the nibbles 0, 4, 1, 5, 2, 6, 3 and 7."""
+
+    result: Array = spread_nibbles(words & 0xFFFF) | spread_nibbles(words >> 16) << 4
+    return result
+
+
+def spread_nibbles(halves: Array) -> Array:
+    """The four nibbles of numbers below 1 << 16, in the low halves of four bytes."""
+    pairs = (halves | halves << 8) & 0x00FF00FF
+    spread: Array = (pairs | pairs << 4) & 0x0F0F0F0F
+    return spread
+
+
+def words_of_codes(matrix: BlockQuantizedMatrix, format_: BlockFormat, columns: slice, blocks: int) -> Array:
+    """The words of a slice of columns, [blocks, bytes]."""
     codes = (matrix.codes[:, columns] + np.uint8(matrix.code_offset)).astype(np.uint8, copy=False)
     codes &= np.uint8((1 << matrix.bits) - 1)
     k, count = codes.shape
-    blocks, width = len(panel), format_.width
-    panel[:, : format_.words_offset] = 0
-    panel[:, : 4 * count] = np.ascontiguousarray(matrix.scales[:, columns], np.float32).view(np.uint8)
-    if format_.zero is None:
-        panel[:, format_.zeros_offset : format_.zeros_offset + count] = matrix.zeros[:, columns]
+    width = format_.width
     terms = np.zeros((blocks, format_.words * format_.word_terms, width), np.uint8)
     full_blocks = k // format_.size
     full_terms = full_blocks * format_.size
@@ -153,8 +221,7 @@ def fill_panel(panel: Array, matrix: BlockQuantizedMatrix, format_: BlockFormat,
     packed = fields[:, :, 0].copy()
     for number in range(1, fields.shape[2]):
         packed |= fields[:, :, number] << np.uint8(number * matrix.bits)
-    words = packed.transpose(0, 1, 3, 2)
-    panel[:, format_.words_offset :] = words.reshape(blocks, -1)
+    return packed.transpose(0, 1, 3, 2).reshape(blocks, -1)
 
 
 def word_dims(format_: BlockFormat) -> tuple[int, int]:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.block_quantized.blocks import BlockFormat
-from sardonyx._src.compile.kernels.gemm.accumulators import CACHE_LINE_BYTES
+from sardonyx._src.compile.kernels.gemm.tile.prefetch import CACHE_LINE_BYTES
 from sardonyx._src.compile.kernels.loops.memory import load_at
 from sardonyx._src.compile.kernels.loops.vectors import prefetch
-from sardonyx._src.compile.kernels.tuning.tuning import BlockQuantizedTuning
+from sardonyx._src.compile.kernels.tuning import BlockQuantizedTuning
 
 TABLE_LANES = 16
 TABLE_BITS = 4

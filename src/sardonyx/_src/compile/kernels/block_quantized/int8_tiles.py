@@ -28,8 +28,8 @@ from sardonyx._src.compile.kernels.block_quantized.int8_rows import (
     SCALE_BYTES,
     quantized_block_bytes,
 )
-from sardonyx._src.compile.kernels.gemm.accumulators import Microkernel
-from sardonyx._src.compile.kernels.gemm.int8_dot import Int8DotEmitter
+from sardonyx._src.compile.kernels.gemm.integer.int8_dot import Int8DotEmitter
+from sardonyx._src.compile.kernels.gemm.tile.accumulators import Microkernel
 from sardonyx._src.compile.kernels.loops.memory import load_at, store_at
 from sardonyx._src.compile.kernels.loops.vectors import i64
 

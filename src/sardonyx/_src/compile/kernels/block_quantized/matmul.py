@@ -10,34 +10,40 @@ The packed bytes are read once for each group of rows; with few rows, memory lim
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Literal
 
-from sardonyx._src.compile.codegen import I64, LLVMValue, Parameters, Target
+from sardonyx._src.compile.codegen import I64, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.block_quantized.blocks import BlockFormat, PackedBlocks, terms_per_part
 from sardonyx._src.compile.kernels.block_quantized.int8_matmul import emit_few_int8_rows, emit_many_int8_rows
 from sardonyx._src.compile.kernels.block_quantized.tiles import TermSpan, accumulate_span, dequantize_span
 from sardonyx._src.compile.kernels.epilogue import NO_EPILOGUE, Epilogue
-from sardonyx._src.compile.kernels.gemm.accumulators import (
+from sardonyx._src.compile.kernels.gemm.floats.loop_nest import unit_rows
+from sardonyx._src.compile.kernels.gemm.floats.panel_rows import (
+    PanelRows,
+    TermRange,
+    emit_row_blocks,
+    row_starts,
+)
+from sardonyx._src.compile.kernels.gemm.tile import nest
+from sardonyx._src.compile.kernels.gemm.tile.accumulators import (
     FLOAT32_ARITHMETIC,
     Microkernel,
-    init_accumulators,
     make_microkernel,
 )
-from sardonyx._src.compile.kernels.gemm.loop_nest import PanelRows, TermRange, emit_tile, unit_rows
-from sardonyx._src.compile.kernels.gemm.microkernel import clamp_row, dispatch_tile
-from sardonyx._src.compile.kernels.gemm.output import (
+from sardonyx._src.compile.kernels.gemm.tile.nest import TileSums
+from sardonyx._src.compile.kernels.gemm.tile.output import (
     TileStore,
     load_output_matrix,
     output_arguments,
     output_parameters,
 )
-from sardonyx._src.compile.kernels.gemm.register_tile import make_tile
-from sardonyx._src.compile.kernels.gemm.row_blocks import loop_row_blocks, rows_per_unit
+from sardonyx._src.compile.kernels.gemm.tile.register_tile import make_tile
+from sardonyx._src.compile.kernels.gemm.tile.row_blocks import rows_per_unit
 from sardonyx._src.compile.kernels.loops.vectors import i64
-from sardonyx._src.compile.kernels.tuning.tuning import BlockQuantizedTuning, GemmTuning, tuning_for
+from sardonyx._src.compile.kernels.tuning import BlockQuantizedTuning, GemmTuning, tuning_for
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.ir.dims import Known, ceil_div, dim_product
 
@@ -127,54 +133,50 @@ def product_module(
         panel = b.gep(panels, number * size["panel_bytes"], "i8")
         first, end = unit_rows(b, size, number * groups)
         with b.loop(first, end + (GemmTuning.max_rows - 1), GemmTuning.max_rows, "rows") as row:
-            num_rows = b.min(end - row, GemmTuning.max_rows)
-            column = number * tile.width
+            unit = PanelRows(
+                a=a,
+                a_row=size["a_row"],
+                panel=panel,
+                k=size["k"],
+                output=y,
+                first_row=row,
+                num_rows=b.min(end - row, GemmTuning.max_rows),
+                column=number * tile.width,
+                end_column=size["columns"],
+            )
             # All rows of the product decide, not those of the unit, so that sums do not depend on the division into units.
             is_few = size["rows"] <= tile.rows
-            unit = PanelRows(a, None, panel, None, y, row, num_rows, column)
             if counts != "many":
                 with b.if_then(is_few):
-                    few(m, size, format_, unit)
+                    few(m, format_, unit)
             if counts != "few":
                 with b.if_then(is_few.eq(0)):
-                    many(m, size, format_, unit)
+                    many(m, format_, unit)
     return b.build_module(name)
 
 
-def emit_few_rows(
-    m: Microkernel, size: Mapping[str, LLVMValue], format_: BlockFormat, unit: PanelRows
-) -> None:
+def emit_few_rows(m: Microkernel, format_: BlockFormat, unit: PanelRows) -> None:
     """One register tile over all of K."""
     b = m.b
-    tile_store = TileStore(unit.output, unit.first_row, unit.column, size["columns"])
-    span = TermSpan(unit.panel, i64(b, 0), size["k"])
-    for rows in dispatch_tile(m, unit.num_rows, tile_store):
-        init_accumulators(m, rows)
-        starts = [(unit.first_row + clamp_row(b, r, unit.num_rows)) * size["a_row"] for r in range(rows)]
+    store = TileStore(unit.output, unit.first_row, unit.column, unit.end_column)
+    span = TermSpan(unit.panel, i64(b, 0), unit.k)
+
+    def add_terms(rows: int) -> None:
+        starts = row_starts(m, unit, unit.first_row, unit.num_rows, rows)
         accumulate_span(m, [b.gep(unit.a, start) for start in starts], span, format_)
 
+    nest.emit_tile(m, unit.num_rows, TileSums(store), add_terms)
 
-def emit_many_rows(
-    m: Microkernel, size: Mapping[str, LLVMValue], format_: BlockFormat, unit: PanelRows
-) -> None:
+
+def emit_many_rows(m: Microkernel, format_: BlockFormat, unit: PanelRows) -> None:
     """A loop over parts of k: dequantizes a part into scratch, after the partial sums, then computes the tiles of all rows."""
     b, width, terms = m.b, m.tile.width, terms_per_part(format_)
     weights = b.gep(b.scratch, i64(b, (GemmTuning.max_rows + GemmTuning.spare_rows) * width))
     blocks = terms // format_.size
-    with b.loop(i64(b, 0), b.udiv(size["k"] + (terms - 1), terms), 1, "part") as part:
+    with b.loop(i64(b, 0), b.udiv(unit.k + (terms - 1), terms), 1, "part") as part:
         k = part * terms
-        count = b.min(size["k"] - k, terms)
+        count = b.min(unit.k - k, terms)
         packed = b.gep(unit.panel, part * (blocks * format_.block_bytes), "i8")
         dequantize_span(b, TermSpan(packed, k, count), format_, weights)
-        rows = PanelRows(
-            unit.a,
-            None,
-            b.gep(weights, 0 - k * width),
-            None,
-            unit.output,
-            unit.first_row,
-            unit.num_rows,
-            unit.column,
-        )
-        with loop_row_blocks(m, unit.num_rows) as block:
-            emit_tile(m, size, rows, block, TermRange(k, count, None, has_next=False))
+        dequantized = replace(unit, panel=b.gep(weights, 0 - k * width))
+        emit_row_blocks(m, dequantized, TermRange(k, count, None, has_next=False))

@@ -22,7 +22,7 @@ from sardonyx._src.compile.kernels.block_quantized.dequantize import (
     load_element,
     load_words,
 )
-from sardonyx._src.compile.kernels.gemm.accumulators import Microkernel
+from sardonyx._src.compile.kernels.gemm.tile.accumulators import Microkernel
 from sardonyx._src.compile.kernels.loops.memory import store_at
 from sardonyx._src.compile.kernels.loops.vectors import i64, urem, vector_type, zeros
 

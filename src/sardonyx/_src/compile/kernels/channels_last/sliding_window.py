@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen import Parameters
 from sardonyx._src.compile.kernels.channels_last.images import pixel_stride
-from sardonyx._src.compile.kernels.tuning.tuning import ChannelsLastTuning
+from sardonyx._src.compile.kernels.tuning import ChannelsLastTuning
 from sardonyx._src.compile.program import KernelArgument, TensorView, Window
 from sardonyx._src.ir.dims import Known
 

@@ -28,9 +28,9 @@ from typing import TypeAlias
 from sardonyx._src.compile.codegen import I64, LLVMValue, StackSlot
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.channels_last.sliding_window import WINDOW_SIZES, WindowTile
-from sardonyx._src.compile.kernels.gemm.accumulators import CACHE_LINE_FLOATS
+from sardonyx._src.compile.kernels.gemm.tile.prefetch import CACHE_LINE_FLOATS
 from sardonyx._src.compile.kernels.loops.vectors import first_lanes, i64, sdiv
-from sardonyx._src.compile.kernels.tuning.tuning import tuning_for
+from sardonyx._src.compile.kernels.tuning import tuning_for
 
 # Loads a vector, given an address and a mask.
 LoadInput: TypeAlias = Callable[[str, "LLVMValue | None"], LLVMValue]

@@ -12,13 +12,9 @@ from sardonyx._src.compile.kernels.conv.convolution import partition_packed, par
 from sardonyx._src.compile.kernels.conv.packed_rows import BF16_PACKER
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWeights, packs_lines
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.gemm.bf16 import (
-    BF16_PER_WORD,
-    choose_bf16_tile,
-    make_bf16_panels,
-    padded_words,
-)
-from sardonyx._src.compile.kernels.gemm.packing import make_constant, pack_bias
+from sardonyx._src.compile.kernels.gemm.bf16.bf16_panels import make_bf16_panels
+from sardonyx._src.compile.kernels.gemm.bf16.bf16_words import BF16_PER_WORD, choose_bf16_tile, padded_words
+from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant, pack_bias
 from sardonyx._src.compile.program import Step, TensorView, Window
 from sardonyx._src.ir import Array
 

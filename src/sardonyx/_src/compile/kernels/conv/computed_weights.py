@@ -16,9 +16,9 @@ from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWeights, can_share_vectors, can_use_im2row
 from sardonyx._src.compile.kernels.conv.weight_packing import CHECKED_PARAMETERS, PARAMETERS, packing_module
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
-from sardonyx._src.compile.kernels.gemm.packing import make_constant
-from sardonyx._src.compile.kernels.gemm.panels import pack_tensor
-from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile, choose_tile
+from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant
+from sardonyx._src.compile.kernels.gemm.packing.panels import pack_tensor
+from sardonyx._src.compile.kernels.gemm.tile.register_tile import RegisterTile, choose_tile
 from sardonyx._src.compile.program import Kernel, Step, TensorView, Window
 from sardonyx._src.compile.program.operands.tensor import dense_temporary
 from sardonyx._src.dtypes import DataType

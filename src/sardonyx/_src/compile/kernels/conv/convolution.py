@@ -28,10 +28,10 @@ from sardonyx._src.compile.kernels.conv.pointwise import POINTWISE
 from sardonyx._src.compile.kernels.conv.variant import ConvVariant, conv_kernel, conv_parameters
 from sardonyx._src.compile.kernels.conv.window_origins import WINDOW_SIZES
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.gemm.amx_tiles import WORD_BYTES
-from sardonyx._src.compile.kernels.gemm.output import output_arguments
-from sardonyx._src.compile.kernels.gemm.row_blocks import balanced_rows_per_unit, rows_per_unit
-from sardonyx._src.compile.kernels.tuning.tuning import ConvTuning, GemmTuning
+from sardonyx._src.compile.kernels.gemm.tile.amx_tiles import WORD_BYTES
+from sardonyx._src.compile.kernels.gemm.tile.output import output_arguments
+from sardonyx._src.compile.kernels.gemm.tile.row_blocks import balanced_rows_per_unit, rows_per_unit
+from sardonyx._src.compile.kernels.tuning import ConvTuning, GemmTuning
 from sardonyx._src.compile.program import KernelArgument, Step, TensorView, Window, element_bytes
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max
 

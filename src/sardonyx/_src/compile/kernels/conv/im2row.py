@@ -30,7 +30,7 @@ from sardonyx._src.compile.kernels.conv.indirection import (
 from sardonyx._src.compile.kernels.conv.loop_nest import Convolution, emit_convolution
 from sardonyx._src.compile.kernels.conv.variant import ConvVariant
 from sardonyx._src.compile.kernels.conv.window_origins import WINDOW_SIZES
-from sardonyx._src.compile.kernels.gemm.accumulators import F32
+from sardonyx._src.compile.kernels.gemm.tile.accumulators import F32
 from sardonyx._src.compile.kernels.loops.lanes import shuffle
 from sardonyx._src.compile.kernels.loops.vectors import first_lanes, load_typed, loop_vectors, store_vector
 

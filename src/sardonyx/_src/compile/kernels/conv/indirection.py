@@ -25,9 +25,9 @@ from sardonyx._src.compile.kernels.conv.window_origins import (
     new_window_grid,
     store_block_origins,
 )
-from sardonyx._src.compile.kernels.gemm.row_blocks import RowBlock, loop_row_blocks
+from sardonyx._src.compile.kernels.gemm.tile.row_blocks import RowBlock, loop_row_blocks
 from sardonyx._src.compile.kernels.loops.vectors import loop_vectors, store_vector
-from sardonyx._src.compile.kernels.tuning.tuning import ConvTuning, GemmTuning
+from sardonyx._src.compile.kernels.tuning import ConvTuning, GemmTuning
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,16 +40,16 @@ from sardonyx._src.compile.kernels.conv.loop_nest import Convolution, emit_convo
 from sardonyx._src.compile.kernels.conv.packed_rows import LineTerms, RowPacker
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWeights, can_use_im2row
 from sardonyx._src.compile.kernels.conv.pointwise import POINTWISE
-from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
-from sardonyx._src.compile.kernels.gemm.integer_matmul import sign_correction
-from sardonyx._src.compile.kernels.gemm.integer_microkernel import int8_arithmetic
-from sardonyx._src.compile.kernels.gemm.packed_int8 import (
+from sardonyx._src.compile.kernels.gemm.integer.integer_matmul import sign_correction
+from sardonyx._src.compile.kernels.gemm.integer.integer_microkernel import int8_arithmetic
+from sardonyx._src.compile.kernels.gemm.integer.packed_int8 import (
     INT8_PER_WORD,
     pack_int8_panels,
     pack_int32_bias,
 )
-from sardonyx._src.compile.kernels.gemm.packing import make_constant
-from sardonyx._src.compile.kernels.gemm.register_tile import (
+from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant
+from sardonyx._src.compile.kernels.gemm.tile.integer_epilogue import IntegerEpilogue
+from sardonyx._src.compile.kernels.gemm.tile.register_tile import (
     choose_int8_tile,
     choose_padded_tile,
     choose_tile,

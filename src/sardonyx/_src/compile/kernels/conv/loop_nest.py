@@ -20,27 +20,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias
 
 from sardonyx._src.compile.codegen import I64, LLVMValue, StackSlot
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.gemm.accumulators import (
-    CACHE_LINE_BYTES,
+from sardonyx._src.compile.kernels.gemm.tile import nest
+from sardonyx._src.compile.kernels.gemm.tile.accumulators import (
     F32,
     Microkernel,
-    Prefetch,
     accumulate,
-    add_partial_sums,
+    accumulate_tiles,
     init_accumulators,
 )
-from sardonyx._src.compile.kernels.gemm.amx_tiles import AmxOperands, share_panel
-from sardonyx._src.compile.kernels.gemm.microkernel import compute_amx_tile, dispatch_tile
-from sardonyx._src.compile.kernels.gemm.output import OutputMatrix, TileStore
-from sardonyx._src.compile.kernels.gemm.row_blocks import RowBlock, loop_row_blocks
+from sardonyx._src.compile.kernels.gemm.tile.amx_tiles import AmxOperands, share_panel
+from sardonyx._src.compile.kernels.gemm.tile.nest import EarlierSums, EmitRows, TileSums
+from sardonyx._src.compile.kernels.gemm.tile.output import OutputMatrix, TileStore
+from sardonyx._src.compile.kernels.gemm.tile.prefetch import CACHE_LINE_BYTES, Prefetch, share_bytes
+from sardonyx._src.compile.kernels.gemm.tile.row_blocks import RowBlock, count_blocks, loop_row_blocks
 
-AccumulateTaps: TypeAlias = (
-    "Callable[[Convolution, RowSource, ReductionBlock, RowBlock, int, Prefetch], None]"
-)
+AddTaps: TypeAlias = "Callable[[Convolution, RowSource, ConvUnit, ReductionBlock, RowBlock], EmitRows]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,7 @@ class Convolution:
     size: the integer arguments by name.
     row_group: the group of rows that was prepared last.
     group_channels: the channels of the input that a channel group reads.
-    accumulate_taps: emits the products of a reduction block for some rows of a tile; by default, the function of that name.
+    add_taps: the products of a reduction block for the rows of a tile; by default, the function of that name.
     """
 
     m: Microkernel
@@ -70,7 +69,7 @@ class Convolution:
     output: OutputMatrix
     row_group: RowGroup
     group_channels: LLVMValue | int
-    accumulate_taps: AccumulateTaps
+    add_taps: AddTaps
 
     @property
     def b(self) -> KernelBuilder:
@@ -188,35 +187,48 @@ def reduction_block(conv: Convolution, unit: ConvUnit, tap: LLVMValue, channel: 
 def emit_tile(
     conv: Convolution, source: RowSource, unit: ConvUnit, reduction: ReductionBlock, block: RowBlock
 ) -> None:
-    """One register tile: adds the terms of a reduction block to the bias or to the partial sums, then stores or spills them."""
+    """One register tile: adds the terms of a reduction block to the bias, or to the sums of the blocks before."""
     b, m, width = conv.b, conv.m, conv.m.tile.width
     spill = b.gep(source.partial_sums, block.index * (m.tile.rows * width))  # room for whole tiles
-    prefetch = next_share(conv, source, unit, reduction, block)
+    taps = conv.add_taps(conv, source, unit, reduction, block)
     row = b.load(conv.row_group.first_row) + block.first_row
-    tile_store = TileStore(conv.output, row, unit.column, unit.end_column, spill, reduction.is_last)
-    if m.amx is not None:  # the reduction has one block
-        assert source.row_stride is not None, "AMX tiles need rows that are equally far apart"
-        num_blocks = b.udiv(b.load(conv.row_group.num_rows) + (m.tile.rows - 1), m.tile.rows)
-        next_weights = b.gep(reduction.weights, reduction.num_channels * width)
-        (left,) = source.input_addresses(1, block, reduction.first_tap, reduction.first_channel)
-        operands = AmxOperands(
-            left,
-            source.row_stride,
-            reduction.weights,
-            reduction.num_channels,
-            unit.bias,
-            b.constant(0, I64),
-            share_panel(b, m.amx, next_weights, block.index, num_blocks),
-        )
-        compute_amx_tile(m, operands, block.num_rows, replace(tile_store, spill=""))
-        return
-    for rows in dispatch_tile(m, block.num_rows, tile_store):
-        init_accumulators(m, rows)
-        with b.if_then(reduction.is_first):
-            init_accumulators(m, rows, unit.bias)
-        conv.accumulate_taps(conv, source, reduction, block, rows, prefetch)
-        with b.if_then(reduction.is_first.eq(0)):
-            add_partial_sums(m, rows, spill)
+    begin = partial(init_accumulators, m, bias=unit.bias)
+    store = TileStore(conv.output, row, unit.column, unit.end_column, spill, reduction.is_last)
+    added = EarlierSums(spill, partial(reduction.is_first.eq, 0))
+    nest.emit_tile(m, block.num_rows, TileSums(store, reduction.is_first, begin, added=added), taps)
+
+
+def add_taps(
+    conv: Convolution, source: RowSource, unit: ConvUnit, reduction: ReductionBlock, block: RowBlock
+) -> EmitRows:
+    """Adds the products of a reduction block to accumulators in vectors."""
+    b, m = conv.b, conv.m
+    prefetch = next_share(conv, source, unit, reduction, block)
+
+    def add(rows: int) -> None:
+        with b.loop(b.constant(0, I64), reduction.num_taps, 1, "tap") as i:
+            panel = b.gep(reduction.weights, i * conv.size["channels"] * m.tile.width)
+            addresses = source.input_addresses(rows, block, reduction.first_tap + i, reduction.first_channel)
+            offset = i * reduction.num_channels * prefetch.bytes_per_term
+            share = replace(prefetch, address=b.gep(prefetch.address, offset, "i8"))
+            accumulate(m, addresses, panel, reduction.num_channels, prefetch=share)
+
+    return add
+
+
+def add_amx_taps(
+    conv: Convolution, source: RowSource, unit: ConvUnit, reduction: ReductionBlock, block: RowBlock
+) -> EmitRows:
+    """Adds the products of the only reduction block, which has one tap, to AMX tiles."""
+    b, m = conv.b, conv.m
+    assert m.amx is not None, "the microkernel must have AMX tiles"
+    assert source.row_stride is not None, "AMX tiles need rows that are equally far apart"
+    next_weights = b.gep(reduction.weights, reduction.num_channels * m.tile.width)
+    num_blocks = count_blocks(b, m.tile, b.load(conv.row_group.num_rows))
+    share = share_panel(b, m.amx, next_weights, block.index, num_blocks)
+    (left,) = source.input_addresses(1, block, reduction.first_tap, reduction.first_channel)
+    operands = AmxOperands(left, source.row_stride, reduction.weights, reduction.num_channels, share)
+    return partial(accumulate_tiles, m, operands)
 
 
 def next_share(
@@ -229,9 +241,9 @@ def next_share(
     """
     b, m = conv.b, conv.m
     num_terms = reduction.num_taps * reduction.num_channels
-    num_blocks = b.udiv(b.load(conv.row_group.num_rows) + (m.tile.rows - 1), m.tile.rows)
+    num_blocks = count_blocks(b, m.tile, b.load(conv.row_group.num_rows))
     row_bytes = m.tile.width * F32.bits // 8
-    share = b.min(b.udiv(num_blocks + (row_bytes - 1), num_blocks), CACHE_LINE_BYTES)
+    share = b.min(share_bytes(b, row_bytes, num_blocks), CACHE_LINE_BYTES)
     next_weights = b.gep(reduction.weights, num_terms * m.tile.width)
     address = b.gep(next_weights, block.index * num_terms * share, "i8")
     if source.next_input_address is None:
@@ -239,24 +251,6 @@ def next_share(
     is_last = reduction.is_last & unit.is_last_panel
     address = b.select_pointer(is_last, source.next_input_address(block), address)
     return Prefetch(address, b.select(is_last, b.constant(m.tile.rows * F32.bits // 8, I64), share))
-
-
-def accumulate_taps(
-    conv: Convolution,
-    source: RowSource,
-    reduction: ReductionBlock,
-    block: RowBlock,
-    rows: int,
-    prefetch: Prefetch,
-) -> None:
-    """Adds the products of a reduction block for the first `rows` rows of a block."""
-    b, m = conv.b, conv.m
-    with b.loop(b.constant(0, I64), reduction.num_taps, 1, "tap") as i:
-        panel = b.gep(reduction.weights, i * conv.size["channels"] * m.tile.width)
-        addresses = source.input_addresses(rows, block, reduction.first_tap + i, reduction.first_channel)
-        offset = i * reduction.num_channels * prefetch.bytes_per_term
-        share = replace(prefetch, address=b.gep(prefetch.address, offset, "i8"))
-        accumulate(m, addresses, panel, reduction.num_channels, prefetch=share)
 
 
 @contextmanager

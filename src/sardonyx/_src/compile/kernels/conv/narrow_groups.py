@@ -14,11 +14,12 @@ from functools import partial
 
 from sardonyx._src.compile.codegen import I64, LLVMValue
 from sardonyx._src.compile.kernels.conv.indirection import emit_indirect
-from sardonyx._src.compile.kernels.conv.loop_nest import Convolution, ReductionBlock, RowSource
+from sardonyx._src.compile.kernels.conv.loop_nest import Convolution, ConvUnit, ReductionBlock, RowSource
 from sardonyx._src.compile.kernels.conv.variant import ConvVariant
 from sardonyx._src.compile.kernels.conv.window_origins import WINDOW_SIZES
-from sardonyx._src.compile.kernels.gemm.accumulators import Microkernel, Prefetch, vector_slot
-from sardonyx._src.compile.kernels.gemm.row_blocks import RowBlock
+from sardonyx._src.compile.kernels.gemm.tile.accumulators import Microkernel, vector_slot
+from sardonyx._src.compile.kernels.gemm.tile.nest import EmitRows
+from sardonyx._src.compile.kernels.gemm.tile.row_blocks import RowBlock
 from sardonyx._src.compile.kernels.loops.lanes import shuffle
 
 
@@ -32,25 +33,27 @@ def emit_narrow_groups(conv: Convolution, channels: int) -> None:
     """The loop nest of an indirect convolution, with the products of groups of `channels` channels."""
     tile = conv.m.tile
     assert tile.vectors == 1, f"a tile of narrow groups must have one vector; got {tile.vectors}"
-    accumulate = partial(accumulate_narrow_taps, channels)
-    emit_indirect(replace(conv, group_channels=tile.lanes, accumulate_taps=accumulate))
+    emit_indirect(replace(conv, group_channels=tile.lanes, add_taps=partial(add_narrow_taps, channels)))
 
 
-def accumulate_narrow_taps(
+def add_narrow_taps(
     channels: int,
     conv: Convolution,
     source: RowSource,
+    _unit: ConvUnit,
     reduction: ReductionBlock,
     block: RowBlock,
-    rows: int,
-    _prefetch: Prefetch,
-) -> None:
-    """Adds the products of a reduction block for the first `rows` rows of a block."""
+) -> EmitRows:
+    """Adds the products of a reduction block; its weights are so few that nothing is prefetched."""
     b, m = conv.b, conv.m
-    with b.loop(b.constant(0, I64), reduction.num_taps, 1, "tap") as i:
-        weights = b.gep(reduction.weights, i * channels * m.tile.lanes)
-        addresses = source.input_addresses(rows, block, reduction.first_tap + i, reduction.first_channel)
-        accumulate_narrow_tap(m, addresses, weights, channels)
+
+    def add(rows: int) -> None:
+        with b.loop(b.constant(0, I64), reduction.num_taps, 1, "tap") as i:
+            weights = b.gep(reduction.weights, i * channels * m.tile.lanes)
+            addresses = source.input_addresses(rows, block, reduction.first_tap + i, reduction.first_channel)
+            accumulate_narrow_tap(m, addresses, weights, channels)
+
+    return add
 
 
 def accumulate_narrow_tap(m: Microkernel, rows: Sequence[str], weights: str, channels: int) -> None:

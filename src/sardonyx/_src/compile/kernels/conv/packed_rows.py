@@ -26,16 +26,11 @@ from sardonyx._src.compile.kernels.conv.window_origins import (
     advance_position,
     new_window_grid,
 )
-from sardonyx._src.compile.kernels.gemm.accumulators import TileArithmetic
-from sardonyx._src.compile.kernels.gemm.bf16 import (
-    BF16_ARITHMETIC,
-    BF16_LANES,
-    BF16_PER_WORD,
-    copy_rounded,
-    round_to_words,
-)
-from sardonyx._src.compile.kernels.gemm.microkernel import clamp_row
-from sardonyx._src.compile.kernels.gemm.row_blocks import RowBlock
+from sardonyx._src.compile.kernels.gemm.bf16.bf16_arithmetic import BF16_ARITHMETIC, BF16_LANES
+from sardonyx._src.compile.kernels.gemm.bf16.bf16_words import BF16_PER_WORD, copy_rounded, round_to_words
+from sardonyx._src.compile.kernels.gemm.tile.accumulators import TileArithmetic
+from sardonyx._src.compile.kernels.gemm.tile.microkernel import clamp_row
+from sardonyx._src.compile.kernels.gemm.tile.row_blocks import RowBlock
 from sardonyx._src.compile.kernels.loops.vectors import first_lanes, load_vector, loop_vectors, store_vector
 
 # pixel_terms: the elements of a pixel of x.  pixel_words, line_words: the words of a pixel and of a line of a window.

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sardonyx._src.compile.codegen import Target
-from sardonyx._src.compile.kernels.gemm.packing import make_constant, make_lazy_panels, pack_bias
-from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile, choose_tile
-from sardonyx._src.compile.kernels.tuning.tuning import ConvTuning
+from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant, make_lazy_panels, pack_bias
+from sardonyx._src.compile.kernels.gemm.tile.register_tile import RegisterTile, choose_tile
+from sardonyx._src.compile.kernels.tuning import ConvTuning
 from sardonyx._src.compile.program import TensorView, Window
 from sardonyx._src.ir import Array
 

@@ -22,7 +22,7 @@ import numpy as np
 from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.epilogue import Epilogue, emit_epilogue
-from sardonyx._src.compile.kernels.gemm.packing import make_constant
+from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant
 from sardonyx._src.compile.kernels.loops.vectors import (
     first_lanes,
     i64,
@@ -32,7 +32,7 @@ from sardonyx._src.compile.kernels.loops.vectors import (
     vector_type,
     zeros,
 )
-from sardonyx._src.compile.kernels.tuning.tuning import ConvTuning, tuning_for
+from sardonyx._src.compile.kernels.tuning import ConvTuning, tuning_for
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView, Window
 from sardonyx._src.ir import Array
 

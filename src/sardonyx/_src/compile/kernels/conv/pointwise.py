@@ -10,8 +10,8 @@ from functools import partial
 from sardonyx._src.compile.codegen import I64, LLVMValue, StackSlot
 from sardonyx._src.compile.kernels.conv.loop_nest import Convolution, RowSource, emit_convolution
 from sardonyx._src.compile.kernels.conv.variant import ConvVariant
-from sardonyx._src.compile.kernels.gemm.microkernel import clamp_row
-from sardonyx._src.compile.kernels.gemm.row_blocks import RowBlock
+from sardonyx._src.compile.kernels.gemm.tile.microkernel import clamp_row
+from sardonyx._src.compile.kernels.gemm.tile.row_blocks import RowBlock
 
 
 def emit_pointwise(conv: Convolution) -> None:

@@ -28,9 +28,9 @@ from sardonyx._src.compile.kernels.conv.packed_weights import ConvWeights, pack_
 from sardonyx._src.compile.kernels.conv.variant import ConvVariant
 from sardonyx._src.compile.kernels.conv.window_origins import WINDOW_SIZES
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.gemm.register_tile import choose_tile
-from sardonyx._src.compile.kernels.gemm.row_blocks import rows_per_unit
-from sardonyx._src.compile.kernels.tuning.tuning import ConvTuning
+from sardonyx._src.compile.kernels.gemm.tile.register_tile import choose_tile
+from sardonyx._src.compile.kernels.gemm.tile.row_blocks import rows_per_unit
+from sardonyx._src.compile.kernels.tuning import ConvTuning
 from sardonyx._src.compile.program import KernelArgument, Step, TensorView, Window
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import ceil_div, dim_max

@@ -8,17 +8,17 @@ from functools import partial
 
 from sardonyx._src.compile.codegen import I64, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.conv.loop_nest import Convolution, RowGroup, accumulate_taps
+from sardonyx._src.compile.kernels.conv.loop_nest import Convolution, RowGroup, add_amx_taps, add_taps
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.gemm.accumulators import (
+from sardonyx._src.compile.kernels.gemm.tile.accumulators import (
     FLOAT32_ARITHMETIC,
     Microkernel,
     TileArithmetic,
     make_microkernel,
     release_microkernel,
 )
-from sardonyx._src.compile.kernels.gemm.output import load_output_matrix, output_parameters
-from sardonyx._src.compile.kernels.gemm.register_tile import make_tile
+from sardonyx._src.compile.kernels.gemm.tile.output import load_output_matrix, output_parameters
+from sardonyx._src.compile.kernels.gemm.tile.register_tile import make_tile
 from sardonyx._src.compile.program import Kernel
 
 CONV_SIZES = (
@@ -80,4 +80,5 @@ def load_convolution(m: Microkernel, variant: ConvVariant) -> Convolution:
     size = {name: b.integer(name) for name in (*CONV_SIZES, *variant.sizes)}
     output = load_output_matrix(b, m.epilogue)
     row_group = RowGroup(*(b.new_slot(name, I64) for name in ("row", "count", "prepared")))
-    return Convolution(m, x, weights, bias, size, output, row_group, size["channels"], accumulate_taps)
+    taps = add_taps if m.amx is None else add_amx_taps
+    return Convolution(m, x, weights, bias, size, output, row_group, size["channels"], taps)

@@ -18,7 +18,7 @@ from sardonyx._src.compile.kernels.loops.lanes import reduce_to_scalar
 from sardonyx._src.compile.kernels.loops.memory import load_lanes
 from sardonyx._src.compile.kernels.loops.strided_loops import unit_row_range
 from sardonyx._src.compile.kernels.loops.vectors import load_typed, loop_vectors, store_vector
-from sardonyx._src.compile.kernels.tuning.tuning import DataMovementTuning
+from sardonyx._src.compile.kernels.tuning import DataMovementTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView, element_bytes
 from sardonyx._src.ir.dims import Known, ceil_div
 

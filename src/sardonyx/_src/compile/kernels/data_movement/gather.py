@@ -29,7 +29,7 @@ from sardonyx._src.compile.kernels.loops.iteration_space import (
     split_row,
 )
 from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS
-from sardonyx._src.compile.kernels.tuning.tuning import DataMovementTuning
+from sardonyx._src.compile.kernels.tuning import DataMovementTuning
 from sardonyx._src.compile.program import KernelArgument, Step, TensorView, element_bytes
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max

@@ -10,7 +10,7 @@ from sardonyx._src.compile.codegen import LLVMType, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.data_movement.memcpy import INTEGERS_BY_WIDTH, emit_fill
 from sardonyx._src.compile.kernels.loops.memory import store_at
-from sardonyx._src.compile.kernels.tuning.tuning import ReductionTuning
+from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.compile.program import Kernel, Step, TensorView, element_bytes
 from sardonyx._src.ir.dims import ceil_div, dim_max
 

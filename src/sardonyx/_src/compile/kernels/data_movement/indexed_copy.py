@@ -29,7 +29,7 @@ from sardonyx._src.compile.kernels.loops.strided_loops import (
     loop_units,
     unit_row_range,
 )
-from sardonyx._src.compile.kernels.tuning.tuning import DataMovementTuning
+from sardonyx._src.compile.kernels.tuning import DataMovementTuning
 from sardonyx._src.compile.program import Kernel
 
 IndexedSide = Literal["x", "y"]  # the operand that is indexed: x in gathers, y in scatters

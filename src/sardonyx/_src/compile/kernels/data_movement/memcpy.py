@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from sardonyx._src.compile.codegen import I64, Element, LLVMType, LLVMValue, StackSlot
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.tuning.tuning import tuning_for
+from sardonyx._src.compile.kernels.tuning import tuning_for
 
 INTEGERS_BY_WIDTH: dict[int, Element] = {1: "i8", 2: "i16", 4: "i32", 8: "i64"}  # by bytes
 

@@ -11,7 +11,7 @@ from sardonyx._src.compile.codegen import I64, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.data_movement.memcpy import byte_pointer, emit_memcpy
 from sardonyx._src.compile.kernels.loops.strided_loops import unit_row_range
-from sardonyx._src.compile.kernels.tuning.tuning import DataMovementTuning
+from sardonyx._src.compile.kernels.tuning import DataMovementTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView, element_bytes
 from sardonyx._src.ir.dims import ceil_div, dim_max, dim_product
 

@@ -17,7 +17,7 @@ from sardonyx._src.compile.kernels.loops.iteration_space import (
     ensure_dim,
 )
 from sardonyx._src.compile.kernels.loops.strided_loops import load_dims, loop_rows, unit_row_range
-from sardonyx._src.compile.kernels.tuning.tuning import DataMovementTuning
+from sardonyx._src.compile.kernels.tuning import DataMovementTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView, element_bytes
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max
 

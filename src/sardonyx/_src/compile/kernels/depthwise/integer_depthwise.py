@@ -37,9 +37,13 @@ from sardonyx._src.compile.kernels.epilogue import (
     epilogue_arguments,
     operand_offset,
 )
-from sardonyx._src.compile.kernels.gemm.int8_dot import Int8DotEmitter
-from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue, operand_type, result_type
-from sardonyx._src.compile.kernels.gemm.quantized_rows import (
+from sardonyx._src.compile.kernels.gemm.integer.int8_dot import Int8DotEmitter
+from sardonyx._src.compile.kernels.gemm.tile.integer_epilogue import (
+    IntegerEpilogue,
+    operand_type,
+    result_type,
+)
+from sardonyx._src.compile.kernels.gemm.tile.quantized_rows import (
     QuantizedResult,
     match_quantized_result,
     saturate_vector,

@@ -39,7 +39,7 @@ from sardonyx._src.compile.kernels.depthwise.pointwise_ring import (
 )
 from sardonyx._src.compile.kernels.epilogue import Epilogue, epilogue_arguments, epilogue_parameters
 from sardonyx._src.compile.kernels.loops.vectors import i64
-from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning, PointwiseDepthwiseTuning
+from sardonyx._src.compile.kernels.tuning import GemmTuning, PointwiseDepthwiseTuning
 from sardonyx._src.compile.program import Kernel, Step, TensorView, Window
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max, dim_min
 

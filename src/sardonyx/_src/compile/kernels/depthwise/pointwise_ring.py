@@ -20,14 +20,14 @@ from sardonyx._src.compile.kernels.conv.loop_nest import (
     Convolution,
     RowGroup,
     RowSource,
-    accumulate_taps,
+    add_taps,
     emit_unit,
 )
 from sardonyx._src.compile.kernels.conv.pointwise import next_pixel_address, pixel_addresses
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.gemm.accumulators import FLOAT32_ARITHMETIC, make_microkernel
-from sardonyx._src.compile.kernels.gemm.output import OutputMatrix
-from sardonyx._src.compile.kernels.gemm.register_tile import make_tile
+from sardonyx._src.compile.kernels.gemm.tile.accumulators import FLOAT32_ARITHMETIC, make_microkernel
+from sardonyx._src.compile.kernels.gemm.tile.output import OutputMatrix
+from sardonyx._src.compile.kernels.gemm.tile.register_tile import make_tile
 from sardonyx._src.compile.kernels.loops.vectors import i64
 
 POINTWISE_PARAMETERS = Parameters(
@@ -86,7 +86,7 @@ def pointwise_convolution(
     output = OutputMatrix(b.scratch, images.channels, (), wrap_pixel)
     row_group = RowGroup(*(b.new_slot(name, I64) for name in ("row", "count", "prepared")))
     weights, bias = b.pointers("pointwise_weights", "pointwise_bias")
-    return Convolution(m, images.x, weights, bias, size, output, row_group, input_channels, accumulate_taps)
+    return Convolution(m, images.x, weights, bias, size, output, row_group, input_channels, add_taps)
 
 
 def compute_pixels(ring: PointwiseRing, image: LLVMValue, first_row: LLVMValue, end_row: LLVMValue) -> None:

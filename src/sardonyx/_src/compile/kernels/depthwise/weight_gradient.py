@@ -28,7 +28,7 @@ from sardonyx._src.compile.kernels.loops.vectors import (
     vector_type,
     zeros,
 )
-from sardonyx._src.compile.kernels.tuning.tuning import ChannelsLastTuning
+from sardonyx._src.compile.kernels.tuning import ChannelsLastTuning
 from sardonyx._src.compile.program import Kernel, Step, TensorView, Window
 from sardonyx._src.ir.dims import ceil_div
 

@@ -20,7 +20,7 @@ from sardonyx._src.compile.kernels.loops.iteration_space import (
     ensure_dim,
     simplify,
 )
-from sardonyx._src.compile.kernels.tuning.tuning import ElementwiseTuning
+from sardonyx._src.compile.kernels.tuning import ElementwiseTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.ir.dims import ceil_div, dim_max, dim_product
 

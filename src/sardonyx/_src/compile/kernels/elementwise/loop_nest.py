@@ -25,7 +25,7 @@ from sardonyx._src.compile.kernels.elementwise.row_segment import (
     make_segment,
 )
 from sardonyx._src.compile.kernels.elementwise.variant import ElementwiseVariant, elementwise_parameters
-from sardonyx._src.compile.kernels.tuning.tuning import ElementwiseTuning, tuning_for
+from sardonyx._src.compile.kernels.tuning import ElementwiseTuning, tuning_for
 from sardonyx._src.compile.program import element_bytes
 
 # Operations of few instructions; all others are calls of vector functions.

@@ -18,7 +18,7 @@ from sardonyx._src.compile.codegen import I64, Element, LLVMType, LLVMValue, Tar
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops import vectors
 from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace
-from sardonyx._src.compile.kernels.tuning.tuning import ReductionTuning
+from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from sardonyx._src.compile.kernels.channels_last.images import pixel_stride
 from sardonyx._src.compile.kernels.epilogue import NO_EPILOGUE, Epilogue
 from sardonyx._src.compile.kernels.pooling.global_pooling import GlobalPoolKind, global_pooling_step
-from sardonyx._src.compile.kernels.tuning.tuning import ChannelsLastTuning
+from sardonyx._src.compile.kernels.tuning import ChannelsLastTuning
 from sardonyx._src.compile.program import Step, TensorView
 from sardonyx._src.compile.program.operands.tensor import dense_temporary
 from sardonyx._src.ir.dims import Known

@@ -24,7 +24,7 @@ from sardonyx._src.compile.kernels.loops.rows import full_vector_type
 from sardonyx._src.compile.kernels.recurrent.operands import RecurrentOperands
 from sardonyx._src.compile.kernels.recurrent.time_step import TimeStepTensors, time_step
 from sardonyx._src.compile.kernels.recurrent.variant import RecurrenceVariant
-from sardonyx._src.compile.kernels.tuning.tuning import RecurrenceTuning
+from sardonyx._src.compile.kernels.tuning import RecurrenceTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView, element_bytes
 from sardonyx._src.compile.program.operands.tensor import dense_temporary
 from sardonyx._src.compile.program.operands.views import slice_axis

@@ -17,7 +17,7 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.kernels.loops.memory import load_at, load_vector_at, store_at
 from sardonyx._src.compile.kernels.reductions.reducers import new_slots
-from sardonyx._src.compile.kernels.tuning.tuning import RecurrenceTuning
+from sardonyx._src.compile.kernels.tuning import RecurrenceTuning
 from sardonyx._src.compile.program import Step, TensorView, row_major_strides
 from sardonyx._src.compile.program.operands.lazy_constants import aligned_empty
 from sardonyx._src.compile.program.operands.views import slice_axis

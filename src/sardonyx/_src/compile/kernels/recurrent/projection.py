@@ -11,7 +11,7 @@ from sardonyx._src.compile.kernels.loops.memory import load_vector_at, store_at
 from sardonyx._src.compile.kernels.loops.rows import full_vector_type
 from sardonyx._src.compile.kernels.loops.vectors import loop_vectors
 from sardonyx._src.compile.kernels.recurrent.packed_weights import Factors, PackedProduct, strided_rows
-from sardonyx._src.compile.kernels.tuning.tuning import RecurrenceTuning
+from sardonyx._src.compile.kernels.tuning import RecurrenceTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.ir.dims import ceil_div
 

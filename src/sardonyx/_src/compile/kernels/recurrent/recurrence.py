@@ -29,7 +29,7 @@ from sardonyx._src.compile.kernels.recurrent.cells import CELLS, CellVector, emi
 from sardonyx._src.compile.kernels.recurrent.operands import RecurrentOperands, recurrence_arguments
 from sardonyx._src.compile.kernels.recurrent.packed_weights import Factors, PackedProduct, strided_rows
 from sardonyx._src.compile.kernels.recurrent.variant import RecurrenceVariant
-from sardonyx._src.compile.kernels.tuning.tuning import RecurrenceTuning
+from sardonyx._src.compile.kernels.tuning import RecurrenceTuning
 from sardonyx._src.compile.program import Kernel, Step, element_bytes
 from sardonyx._src.ir.dims import ceil_div, dim_max
 

@@ -25,7 +25,7 @@ from sardonyx._src.compile.kernels.recurrent.recurrence import (
     loop_active,
 )
 from sardonyx._src.compile.kernels.recurrent.variant import RecurrenceVariant
-from sardonyx._src.compile.kernels.tuning.tuning import RecurrenceTuning
+from sardonyx._src.compile.kernels.tuning import RecurrenceTuning
 from sardonyx._src.compile.program import Kernel, Step, TensorView, element_bytes
 from sardonyx._src.compile.program.operands.tensor import dense_temporary
 from sardonyx._src.compile.program.operands.views import slice_axis

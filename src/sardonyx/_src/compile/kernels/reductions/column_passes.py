@@ -20,7 +20,7 @@ from sardonyx._src.compile.kernels.loops.strided_loops import load_dims, loop_ro
 from sardonyx._src.compile.kernels.reductions.reducers import accumulate, load_state, new_accumulators
 from sardonyx._src.compile.kernels.reductions.row_kernel import RowKernel
 from sardonyx._src.compile.kernels.reductions.row_passes import Emit, Get, RowReduction
-from sardonyx._src.compile.kernels.tuning.tuning import ReductionTuning
+from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.ir.dims import ceil_div
 

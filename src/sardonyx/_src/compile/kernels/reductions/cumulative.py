@@ -17,7 +17,7 @@ from sardonyx._src.compile.kernels.loops.rows import find_columns, full_vector_t
 from sardonyx._src.compile.kernels.loops.strided_loops import load_dims, loop_rows, loop_units
 from sardonyx._src.compile.kernels.loops.vectors import loop_vectors
 from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS, REDUCERS, new_accumulators
-from sardonyx._src.compile.kernels.tuning.tuning import ReductionTuning
+from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import ceil_div

@@ -18,7 +18,7 @@ from sardonyx._src.compile.kernels.loops.rows import loop_vector_blocks, num_uni
 from sardonyx._src.compile.kernels.loops.strided_loops import load_dims, loop_rows, unit_row_range
 from sardonyx._src.compile.kernels.reductions.layer_norm import is_dense_space, norm_stages
 from sardonyx._src.compile.kernels.reductions.row_passes import Row, apply_epilogue, reduce_row
-from sardonyx._src.compile.kernels.tuning.tuning import ReductionTuning
+from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.ir.dims import Known, dim_product, exact_div
 

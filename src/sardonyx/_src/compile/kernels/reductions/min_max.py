@@ -18,7 +18,7 @@ from sardonyx._src.compile.kernels.reductions.reducers import (
     new_accumulators,
     reduce_accumulators,
 )
-from sardonyx._src.compile.kernels.tuning.tuning import ReductionTuning
+from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.compile.program import Buffer, Kernel, Step, TensorView
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max

@@ -27,7 +27,7 @@ from sardonyx._src.compile.kernels.reductions.reducers import (
     ReduceOp,
     find_reducer,
 )
-from sardonyx._src.compile.kernels.tuning.tuning import ReductionTuning
+from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView, element_bytes
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import ceil_div

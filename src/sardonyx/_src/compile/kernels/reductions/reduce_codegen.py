@@ -43,7 +43,7 @@ from sardonyx._src.compile.kernels.reductions.reducers import (
     reduce_lanes,
     store_state,
 )
-from sardonyx._src.compile.kernels.tuning.tuning import ReductionTuning, tuning_for
+from sardonyx._src.compile.kernels.tuning import ReductionTuning, tuning_for
 
 # count: elements of a result.  n, step, rows: elements of a row, their stride, and rows of a result.  dims: of the results
 # (strides of x, of y), then of the rows of a result (strides of x).

@@ -18,7 +18,7 @@ from sardonyx._src.compile.codegen import Element, LLVMType, LLVMValue, StackSlo
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.math.double_functions import UNDERFLOW
 from sardonyx._src.compile.kernels.loops.lanes import shuffle
-from sardonyx._src.compile.kernels.tuning.tuning import ReductionTuning
+from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.dtypes import DataType
 
 ReduceOp = Literal[

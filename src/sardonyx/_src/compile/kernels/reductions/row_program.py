@@ -38,7 +38,7 @@ from sardonyx._src.compile.kernels.reductions.row_passes import (
     reduce_row,
     write_row,
 )
-from sardonyx._src.compile.kernels.tuning.tuning import ReductionTuning
+from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView, row_major_strides
 from sardonyx._src.compile.program.operands.tensor import dense_temporary
 from sardonyx._src.ir.dims import ceil_div, dim_max, dim_product

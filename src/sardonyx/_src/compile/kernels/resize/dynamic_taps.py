@@ -15,7 +15,7 @@ from typing import Literal
 
 from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.tuning.tuning import ResizeTuning
+from sardonyx._src.compile.kernels.tuning import ResizeTuning
 from sardonyx._src.compile.program import Kernel, Step, TensorView
 from sardonyx._src.ir.dims import Known, ceil_div
 

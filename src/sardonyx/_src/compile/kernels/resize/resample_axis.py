@@ -17,7 +17,7 @@ import numpy as np
 
 from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.gemm.packing import make_constant
+from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant
 from sardonyx._src.compile.kernels.loops.memory import load_at, load_lanes
 from sardonyx._src.compile.kernels.loops.rows import num_units, rows_per_unit
 from sardonyx._src.compile.kernels.loops.strided_loops import unit_row_range
@@ -33,7 +33,7 @@ from sardonyx._src.compile.kernels.loops.vectors import (
     zeros,
 )
 from sardonyx._src.compile.kernels.resize.resize import axis_taps
-from sardonyx._src.compile.kernels.tuning.tuning import ResizeTuning
+from sardonyx._src.compile.kernels.tuning import ResizeTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import dim_product

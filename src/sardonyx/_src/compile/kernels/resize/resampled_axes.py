@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sardonyx._src.compile.kernels.resize.resample_axis import ResampleTable, plan_axes
 from sardonyx._src.compile.kernels.resize.resize import constant_tables
-from sardonyx._src.compile.kernels.tuning.tuning import ResizeTuning
+from sardonyx._src.compile.kernels.tuning import ResizeTuning
 from sardonyx._src.ir.dims import Known
 from sardonyx._src.ops.image.resize.resample import ResampleMode
 from sardonyx._src.ops.image.resize.resampled_axis import ResampledAxis

@@ -22,7 +22,7 @@ from sardonyx._src.compile.kernels.epilogue import (
     epilogue_parameters,
 )
 from sardonyx._src.compile.kernels.loops.vectors import i64, load_vector, loop_vectors
-from sardonyx._src.compile.kernels.tuning.tuning import ResizeTuning
+from sardonyx._src.compile.kernels.tuning import ResizeTuning
 from sardonyx._src.compile.program import Buffer, Kernel, Step, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array

@@ -16,11 +16,11 @@ import numpy as np
 from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, Target
 from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.gemm.packing import make_constant
+from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant
 from sardonyx._src.compile.kernels.loops.memory import load_lanes
 from sardonyx._src.compile.kernels.loops.strided_loops import unit_row_range
 from sardonyx._src.compile.kernels.loops.vectors import load_typed, loop_vectors, store_vector
-from sardonyx._src.compile.kernels.tuning.tuning import ElementwiseTuning
+from sardonyx._src.compile.kernels.tuning import ElementwiseTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array

@@ -18,7 +18,7 @@ from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Parameters, 
 from sardonyx._src.compile.codegen.element_types import memory_type
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.data_movement.memcpy import emit_fill
-from sardonyx._src.compile.kernels.gemm.packing import make_constant
+from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant
 from sardonyx._src.compile.kernels.loops.vectors import i64
 from sardonyx._src.compile.kernels.selection.distinct_rows import HALF_WORD, MULTIPLIER
 from sardonyx._src.compile.kernels.selection.group_rows import slot_at

@@ -7,7 +7,7 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops.memory import load_at
 from sardonyx._src.compile.kernels.trees.layouts import SPLIT, WORD
 from sardonyx._src.compile.kernels.trees.variant import BitKind
-from sardonyx._src.compile.kernels.tuning.tuning import TreeTuning
+from sardonyx._src.compile.kernels.tuning import TreeTuning
 
 NO_LEAF = 0x7FFFFFFF
 

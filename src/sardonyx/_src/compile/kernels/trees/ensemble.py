@@ -23,7 +23,7 @@ from sardonyx._src.compile.kernels.trees.votes import (
     VoteTable,
     vote_table,
 )
-from sardonyx._src.compile.kernels.tuning.tuning import TreeTuning, tuning_for
+from sardonyx._src.compile.kernels.tuning import TreeTuning, tuning_for
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array

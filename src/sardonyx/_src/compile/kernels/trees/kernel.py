@@ -15,7 +15,7 @@ from sardonyx._src.compile.kernels.trees.scores import finish_rows
 from sardonyx._src.compile.kernels.trees.totals import add_votes, empty_total
 from sardonyx._src.compile.kernels.trees.variant import TreeKernelBuilder, TreeVariant
 from sardonyx._src.compile.kernels.trees.walk import walk_trees
-from sardonyx._src.compile.kernels.tuning.tuning import TreeTuning, tuning_for
+from sardonyx._src.compile.kernels.tuning import TreeTuning, tuning_for
 
 
 def tree_module(name: str, target: Target, variant: TreeVariant) -> str:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sardonyx._src.compile.kernels.trees.columns import Columns
 from sardonyx._src.compile.kernels.trees.levels import Levels
 from sardonyx._src.compile.kernels.trees.splits import LEFT, RIGHT, Splits
-from sardonyx._src.compile.kernels.tuning.tuning import TreeTuning
+from sardonyx._src.compile.kernels.tuning import TreeTuning
 from sardonyx._src.ir import Array
 from sardonyx._src.ops.ml.forest import Ints
 

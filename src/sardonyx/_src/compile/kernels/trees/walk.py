@@ -11,7 +11,7 @@ from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops.memory import load_at
 from sardonyx._src.compile.kernels.trees.layouts import LEAF_BITS
-from sardonyx._src.compile.kernels.tuning.tuning import TreeTuning
+from sardonyx._src.compile.kernels.tuning import TreeTuning
 
 U32 = LLVMType("u32")
 

@@ -22,10 +22,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.gemm.accumulators import CACHE_LINE_FLOATS
-from sardonyx._src.compile.kernels.gemm.output import output_arguments
-from sardonyx._src.compile.kernels.gemm.packing import make_constant
-from sardonyx._src.compile.kernels.tuning.tuning import WinogradTuning
+from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant
+from sardonyx._src.compile.kernels.gemm.tile.output import output_arguments
+from sardonyx._src.compile.kernels.gemm.tile.prefetch import CACHE_LINE_FLOATS
+from sardonyx._src.compile.kernels.tuning import WinogradTuning
 from sardonyx._src.compile.kernels.winograd.kernel import fused_kernel, input_transform_kernel, product_kernel
 from sardonyx._src.compile.kernels.winograd.products import product_parameters
 from sardonyx._src.compile.kernels.winograd.tiles import (

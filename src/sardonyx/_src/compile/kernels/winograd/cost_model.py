@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from itertools import product
 
-from sardonyx._src.compile.kernels.gemm.accumulators import CACHE_LINE_FLOATS
-from sardonyx._src.compile.kernels.tuning.tuning import WinogradTuning
+from sardonyx._src.compile.kernels.gemm.tile.prefetch import CACHE_LINE_FLOATS
+from sardonyx._src.compile.kernels.tuning import WinogradTuning
 from sardonyx._src.compile.kernels.winograd.tiles import TileTransforms
 from sardonyx._src.compile.kernels.winograd.transforms import F2X3, F4X3, TAPS
 from sardonyx._src.ir.dims import Known

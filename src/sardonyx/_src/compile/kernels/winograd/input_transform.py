@@ -8,7 +8,7 @@ in which padding is a pixel of zeros.
 from __future__ import annotations
 
 from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot
-from sardonyx._src.compile.kernels.tuning.tuning import tuning_for
+from sardonyx._src.compile.kernels.tuning import tuning_for
 from sardonyx._src.compile.kernels.winograd.tiles import (
     TileOrigin,
     WinogradTiles,

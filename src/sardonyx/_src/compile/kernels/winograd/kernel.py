@@ -15,7 +15,7 @@ from functools import partial
 from sardonyx._src.compile.codegen import I64, LLVMValue, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.gemm.accumulators import FLOAT32_ARITHMETIC, make_microkernel
+from sardonyx._src.compile.kernels.gemm.tile.accumulators import FLOAT32_ARITHMETIC, make_microkernel
 from sardonyx._src.compile.kernels.winograd.input_transform import transform_tile
 from sardonyx._src.compile.kernels.winograd.output_transform import store_output_tile
 from sardonyx._src.compile.kernels.winograd.products import (

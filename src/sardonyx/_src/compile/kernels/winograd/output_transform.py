@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot
 from sardonyx._src.compile.kernels.epilogue import emit_epilogue
-from sardonyx._src.compile.kernels.gemm.accumulators import vector_slot
-from sardonyx._src.compile.kernels.gemm.tile_store import column_mask
+from sardonyx._src.compile.kernels.gemm.tile.accumulators import vector_slot
+from sardonyx._src.compile.kernels.gemm.tile.tile_store import column_mask
 from sardonyx._src.compile.kernels.winograd.products import WinogradProducts
 from sardonyx._src.compile.kernels.winograd.tiles import (
     TileOrigin,

@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from sardonyx._src.compile.codegen import I64, LLVMValue, Parameters
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.gemm.accumulators import (
-    CACHE_LINE_BYTES,
+from sardonyx._src.compile.kernels.gemm.tile.accumulators import (
     F32,
     Microkernel,
-    Prefetch,
     accumulate,
     init_accumulators,
     spill_accumulators,
 )
-from sardonyx._src.compile.kernels.gemm.microkernel import dispatch_row_count
-from sardonyx._src.compile.kernels.gemm.output import OutputMatrix, load_output_matrix, output_parameters
+from sardonyx._src.compile.kernels.gemm.tile.microkernel import dispatch_row_count
+from sardonyx._src.compile.kernels.gemm.tile.output import OutputMatrix, load_output_matrix, output_parameters
+from sardonyx._src.compile.kernels.gemm.tile.prefetch import CACHE_LINE_BYTES, Prefetch, share_bytes
+from sardonyx._src.compile.kernels.gemm.tile.row_blocks import count_blocks
 from sardonyx._src.compile.kernels.winograd.tiles import (
     ADDRESS_TABLE_FLOATS,
     DISCARD_OFFSET,
@@ -91,8 +91,8 @@ def emit_products(
     b, m, size, num_points = products.b, products.m, products.tiles.size, products.tiles.transforms.num_points
     zero, channels, tile = b.constant(0, I64), size["channels"], m.tile
     row_counts = sorted({-(-tile.rows // 3), -(-tile.rows * 2 // 3), tile.rows})
-    num_blocks = b.udiv(count + (tile.rows - 1), tile.rows)
-    share = b.udiv(num_blocks + (tile.width * F32.bits // 8 - 1), num_blocks)
+    num_blocks = count_blocks(b, tile, count)
+    share = share_bytes(b, tile.width * F32.bits // 8, num_blocks)
     with b.loop(zero, b.constant(num_points, I64), 1, "point") as point:
         weights = b.gep(products.weights, (panel * num_points + point) * channels * tile.width)
         sums = b.gep(products.address, point * size["product_point_stride"])

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen import I64, LLVMValue, Parameters
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.gemm.accumulators import CACHE_LINE_FLOATS
-from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile
+from sardonyx._src.compile.kernels.gemm.tile.prefetch import CACHE_LINE_FLOATS
+from sardonyx._src.compile.kernels.gemm.tile.register_tile import RegisterTile
 from sardonyx._src.compile.kernels.winograd.transforms import WinogradTransform
 
 WINOGRAD_SIZES = (

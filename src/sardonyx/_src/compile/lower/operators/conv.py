@@ -27,9 +27,13 @@ from sardonyx._src.compile.kernels.conv.pixel_lanes import pixel_lanes_step
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.kernels.depthwise import depthwise
 from sardonyx._src.compile.kernels.depthwise.pointwise_depthwise import pointwise_depthwise_step
-from sardonyx._src.compile.kernels.gemm.bf16 import BF16_PER_WORD
-from sardonyx._src.compile.kernels.gemm.few_columns import FewColumns, few_columns_step, is_few_columns
-from sardonyx._src.compile.kernels.tuning.tuning import ConvTuning, GemmTuning
+from sardonyx._src.compile.kernels.gemm.bf16.bf16_words import BF16_PER_WORD
+from sardonyx._src.compile.kernels.gemm.unpacked.few_columns import (
+    FewColumns,
+    few_columns_step,
+    is_few_columns,
+)
+from sardonyx._src.compile.kernels.tuning import ConvTuning, GemmTuning
 from sardonyx._src.compile.kernels.winograd.convolution import winograd_steps
 from sardonyx._src.compile.kernels.winograd.cost_model import choose_transforms
 from sardonyx._src.compile.kernels.winograd.tiles import TileTransforms

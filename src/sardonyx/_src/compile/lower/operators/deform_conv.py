@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 from sardonyx._src.compile.codegen.expressions import Apply, Local
 from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_step
-from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
-from sardonyx._src.compile.kernels.gemm.panels import pack_tensor
+from sardonyx._src.compile.kernels.gemm.floats.matmul import matmul_steps
+from sardonyx._src.compile.kernels.gemm.packing.panels import pack_tensor
 from sardonyx._src.compile.kernels.sampling.deform_columns import deform_columns_step
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches

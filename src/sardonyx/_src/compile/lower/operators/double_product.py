@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sardonyx._src.compile.kernels.gemm.double_gemm import Addend, double_gemm_steps
-from sardonyx._src.compile.kernels.gemm.double_matmul import DoubleProduct, double_matmul_step
-from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
+from sardonyx._src.compile.kernels.gemm.floats.double_gemm import Addend, double_gemm_steps
+from sardonyx._src.compile.kernels.gemm.floats.double_matmul import DoubleProduct, double_matmul_step
+from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Read, Region, Scope, Write
 from sardonyx._src.compile.partition.operands.gemm_bias import constant_row

@@ -12,7 +12,7 @@ from sardonyx._src.compile.codegen.element_types import STORED_ELEMENTS
 from sardonyx._src.compile.codegen.expressions import Scalar
 from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_step
 from sardonyx._src.compile.kernels.elementwise.operators import SCALAR_OPERATORS
-from sardonyx._src.compile.kernels.tuning.tuning import ElementwiseTuning
+from sardonyx._src.compile.kernels.tuning import ElementwiseTuning
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.lower.operators.integer_division import CheckedIntegers, match_integers
 from sardonyx._src.compile.partition import Read, Region, Scope, Shape, Write, matches

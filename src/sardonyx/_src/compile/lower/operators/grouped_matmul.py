@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.data_movement.gather import INDEX_ELEMENTS
-from sardonyx._src.compile.kernels.gemm.grouped_matmul import grouped_matmul_step
-from sardonyx._src.compile.kernels.gemm.panels import pack_tensor
+from sardonyx._src.compile.kernels.gemm.floats.grouped_matmul import grouped_matmul_step
+from sardonyx._src.compile.kernels.gemm.packing.panels import pack_tensor
 from sardonyx._src.compile.kernels.selection.group_rows import SPARE_STARTS, group_rows_step
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.lower.constant_panels import constant_panels

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sardonyx._src.compile.kernels.gemm.low_rank import LowRankUpdate
-from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
-from sardonyx._src.compile.kernels.gemm.panels import Panels, pack_tensor
+from sardonyx._src.compile.kernels.gemm.floats.low_rank import LowRankUpdate
+from sardonyx._src.compile.kernels.gemm.floats.matmul import matmul_steps
+from sardonyx._src.compile.kernels.gemm.packing.panels import Panels, pack_tensor
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.lower.constant_panels import constant_panels
 from sardonyx._src.compile.partition.patterns.low_rank_update import LowRankProduct

@@ -15,15 +15,19 @@ import numpy as np
 
 from sardonyx._src.compile.codegen.expressions import Apply, Local, Number, Scalar
 from sardonyx._src.compile.kernels.epilogue import RESULT
-from sardonyx._src.compile.kernels.gemm.bf16 import pack_bf16_constant
-from sardonyx._src.compile.kernels.gemm.bf16_matmul import bf16_matmul_steps
-from sardonyx._src.compile.kernels.gemm.few_columns import FewColumns, few_columns_step, is_few_columns
-from sardonyx._src.compile.kernels.gemm.integer_epilogue import expand_row_vector, is_row_operand
-from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
-from sardonyx._src.compile.kernels.gemm.packing import make_constant, pack_bias
-from sardonyx._src.compile.kernels.gemm.panels import Panels, pack_tensor
-from sardonyx._src.compile.kernels.gemm.transposed_left import with_dense_rows
-from sardonyx._src.compile.kernels.gemm.unpacked_products import MatrixProduct, unpacked_product
+from sardonyx._src.compile.kernels.gemm.bf16.bf16_matmul import bf16_matmul_steps
+from sardonyx._src.compile.kernels.gemm.bf16.bf16_panels import pack_bf16_constant
+from sardonyx._src.compile.kernels.gemm.floats.matmul import matmul_steps
+from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant, pack_bias
+from sardonyx._src.compile.kernels.gemm.packing.panels import Panels, pack_tensor
+from sardonyx._src.compile.kernels.gemm.tile.integer_epilogue import expand_row_vector, is_row_operand
+from sardonyx._src.compile.kernels.gemm.unpacked.few_columns import (
+    FewColumns,
+    few_columns_step,
+    is_few_columns,
+)
+from sardonyx._src.compile.kernels.gemm.unpacked.transposed_left import with_dense_rows
+from sardonyx._src.compile.kernels.gemm.unpacked.unpacked_products import MatrixProduct, unpacked_product
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.lower.constant_panels import constant_panels
 from sardonyx._src.compile.lower.operators.double_product import DoubleRegion, match_double_product

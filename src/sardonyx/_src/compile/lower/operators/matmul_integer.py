@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sardonyx._src.compile.kernels.gemm.int8_row_sums import int8_row_sums_step
-from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue, expand_row_vector
-from sardonyx._src.compile.kernels.gemm.integer_matmul import integer_matmul_steps, sign_correction
-from sardonyx._src.compile.kernels.gemm.packed_int8 import pack_int8_constant, pack_int32_bias
-from sardonyx._src.compile.kernels.gemm.packing import make_constant
+from sardonyx._src.compile.kernels.gemm.integer.int8_row_sums import int8_row_sums_step
+from sardonyx._src.compile.kernels.gemm.integer.integer_matmul import integer_matmul_steps, sign_correction
+from sardonyx._src.compile.kernels.gemm.integer.packed_int8 import pack_int8_constant, pack_int32_bias
+from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant
+from sardonyx._src.compile.kernels.gemm.tile.integer_epilogue import IntegerEpilogue, expand_row_vector
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Region, Scope, matches
 from sardonyx._src.compile.partition.quantized.computed_integer_products import (

@@ -15,7 +15,7 @@ from sardonyx._src.compile.codegen.expressions import Cast
 from sardonyx._src.compile.kernels.elementwise.operator_call import apply
 from sardonyx._src.compile.kernels.elementwise.quantization import saturate
 from sardonyx._src.compile.kernels.epilogue import OperandLayout
-from sardonyx._src.compile.kernels.gemm.integer_epilogue import Approximation
+from sardonyx._src.compile.kernels.gemm.tile.integer_epilogue import Approximation
 from sardonyx._src.compile.partition import Region, Scope, matches
 from sardonyx._src.compile.partition.quantized.computed_integer_products import (
     ComputedIntegerProduct,

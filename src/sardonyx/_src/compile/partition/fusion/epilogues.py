@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sardonyx._src.compile.codegen.expressions import Scalar
 from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
-from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
+from sardonyx._src.compile.kernels.gemm.tile.integer_epilogue import IntegerEpilogue
 from sardonyx._src.compile.partition import FusedEpilogue, Scope, Shape
 from sardonyx._src.compile.partition.fusion.fusion import fuse_consumers
 from sardonyx._src.compile.partition.fusion.fusion_group import FusionGroup

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sardonyx._src.compile.kernels.gemm.bf16 import favors_bf16_products
-from sardonyx._src.compile.kernels.gemm.bf16_matmul import make_rounded_rows, view_as_words
-from sardonyx._src.compile.kernels.tuning.tuning import tuning_for
+from sardonyx._src.compile.kernels.gemm.bf16.bf16_arithmetic import favors_bf16_products
+from sardonyx._src.compile.kernels.gemm.bf16.bf16_matmul import make_rounded_rows, view_as_words
+from sardonyx._src.compile.kernels.tuning import tuning_for
 from sardonyx._src.compile.partition import Scope
 from sardonyx._src.compile.partition.operands.float_convolutions import FloatConvolution
 from sardonyx._src.compile.prepare.dequantized_constants import is_upcast

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sardonyx._src.compile.kernels.gemm.integer_epilogue import is_row_operand
+from sardonyx._src.compile.kernels.gemm.tile.integer_epilogue import is_row_operand
 from sardonyx._src.compile.partition import FusedEpilogue, Read, Region, Scope, Shape
 from sardonyx._src.compile.partition.fusion.elementwise_operands import align_dims
 from sardonyx._src.compile.partition.quantized.computed_integer_products import ComputedIntegerProduct

@@ -13,7 +13,7 @@ import numpy as np
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWeights, pack_conv_weights
 from sardonyx._src.compile.kernels.depthwise.pointwise_depthwise import ring_size
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.tuning.tuning import ConvTuning, PointwiseDepthwiseTuning
+from sardonyx._src.compile.kernels.tuning import ConvTuning, PointwiseDepthwiseTuning
 from sardonyx._src.compile.partition import BoundNode, FusedEpilogue, Read, Region, Scope, Write, fuses
 from sardonyx._src.compile.partition.fusion.epilogues import fuse_epilogue, fuse_without_operands
 from sardonyx._src.compile.partition.operands.float_convolutions import (

@@ -5,18 +5,22 @@ The codes are integers of 2 to 8 bits; each block of a column has a scale and a 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from sardonyx._src.compile.kernels.block_quantized.blocks import (
     WORD_BITS,
     BlockQuantizedMatrix,
+    PackedCodes,
     view_as_codes,
 )
 from sardonyx._src.compile.kernels.elementwise.quantization import integer_attribute
-from sardonyx._src.compile.kernels.tuning.tuning import BlockQuantizedTuning
+from sardonyx._src.compile.kernels.tuning import BlockQuantizedTuning
 from sardonyx._src.compile.partition import Scope
+from sardonyx._src.compile.prepare.packed_weights import PackedColumns
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir import Array, Node, Value
+from sardonyx._src.ir import Array, Node, Tensor, Value
 
 # Metadata of a DequantizeLinear: with level 4, the rows that its result is multiplied by may be rounded to int8.
 ACCURACY_LEVEL, INT8_ACCURACY = "com.microsoft.accuracy_level", "4"
@@ -35,16 +39,15 @@ def match_block_quantized(
     node = None if value is None else value.producer
     if value is None or node is None or value not in scope.deferred or node.op_type != "DequantizeLinear":
         return None
-    dtype, elements = scope.dtype_of(node.inputs[0]), scope.constant(node.inputs[0])
-    if dtype not in CODE_TYPES or elements is None or scope.dtype_of(value) is not DataType.FLOAT:
+    dtype = scope.dtype_of(node.inputs[0])
+    if dtype not in CODE_TYPES or scope.dtype_of(value) is not DataType.FLOAT:
         return None
-    if elements.ndim != 2 or elements.size < BlockQuantizedTuning.min_weights:
+    columns, offset = code_matrix(scope, node.inputs[0], dtype, is_transposed=is_transposed)
+    if columns is None or math.prod(columns.shape) < BlockQuantizedTuning.min_weights:
         return None
-    codes, offset = view_as_codes(elements, dtype)
-    columns = codes.T if is_transposed else codes
     scales = scope.constant(node.inputs[1])
     zeros = unsigned_zeros(node, scope, dtype)
-    bits = dtype.bits if offset or zeros is None else needed_bits(codes, zeros)
+    bits = dtype.bits if offset or zeros is None else needed_bits(columns, zeros)
     size = block_size(node, columns.shape[0], bits, is_transposed=is_transposed)
     if size is None or scales is None or scales.dtype != np.float32 or zeros is None:
         return None
@@ -55,8 +58,29 @@ def match_block_quantized(
     return BlockQuantizedMatrix(columns, offset, grids[0], grids[1], bits, size, rounds)
 
 
-def needed_bits(codes: Array, zeros: Array) -> int:
+def code_matrix(
+    scope: Scope, value: Value | None, dtype: DataType, *, is_transposed: bool
+) -> tuple[Array | PackedCodes | None, int]:
+    """The codes [k, columns] of a constant matrix, and the offset that makes them unsigned; None for any other value.
+
+    Codes that the model has packed stay so.
+    """
+    literal = None if value is None else value.initializer
+    if isinstance(literal, Tensor) and isinstance(literal.storage, PackedColumns) and not is_transposed:
+        return PackedCodes(literal.storage.rows, dtype.bits), 0
+    elements = scope.constant(value)
+    if elements is None or elements.ndim != 2:
+        return None, 0
+    codes, offset = view_as_codes(elements, dtype)
+    return codes.T if is_transposed else codes, offset
+
+
+def needed_bits(codes: Array | PackedCodes, zeros: Array) -> int:
     """The bits of a packed code, enough for all codes and zero points: the codes of a byte type often fit in 2 or 4 bits."""
+    if isinstance(codes, PackedCodes):
+        if codes.bits < 8:
+            return codes.bits
+        codes = codes.rows
     largest = max(int(codes.max()), int(zeros.max()))
     return next(bits for bits in (2, 4, 8) if largest < 1 << bits)
 

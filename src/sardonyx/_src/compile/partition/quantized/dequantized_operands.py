@@ -13,7 +13,7 @@ import numpy as np
 
 from sardonyx._src.compile.codegen.expressions import Apply, Cast
 from sardonyx._src.compile.kernels.elementwise.quantization import integer_attribute
-from sardonyx._src.compile.kernels.gemm.int8_dot import has_fast_int8
+from sardonyx._src.compile.kernels.gemm.integer.int8_dot import has_fast_int8
 from sardonyx._src.compile.partition import BoundNode, FusedEpilogue, Scope
 from sardonyx._src.compile.partition.quantized.folded_scales import fold_scales
 from sardonyx._src.compile.partition.quantized.integer_epilogues import (

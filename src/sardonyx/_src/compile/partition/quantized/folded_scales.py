@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from sardonyx._src.compile.codegen.expressions import Apply, Cast, Local, Scalar, Select, topological_order
-from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
+from sardonyx._src.compile.kernels.gemm.tile.integer_epilogue import IntegerEpilogue
 from sardonyx._src.compile.partition import FusedEpilogue, Read, Scope
 from sardonyx._src.compile.partition.quantized.integer_epilogues import KernelExpression, KernelOperand
 from sardonyx._src.compile.partition.quantized.requantization import RequantizationFolder, ScaledAccumulator

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sardonyx._src.compile.kernels.gemm.packed_int8 import (
+from sardonyx._src.compile.kernels.gemm.integer.packed_int8 import (
     INT8_PER_WORD,
     make_padded_temporary,
     view_as_int8x4,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sardonyx._src.compile.kernels.gemm.packed_int8 import INT8_PER_WORD
+from sardonyx._src.compile.kernels.gemm.integer.packed_int8 import INT8_PER_WORD
 from sardonyx._src.compile.partition import BoundNode, FusedEpilogue, Read, Region, Scope, fused_region
 from sardonyx._src.compile.partition.operands.window_geometry import image_window
 from sardonyx._src.compile.partition.quantized.int8_layouts import INT8X4_PIXELS, padded_layout

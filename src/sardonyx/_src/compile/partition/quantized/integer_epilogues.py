@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen.expressions import Local, Scalar
 from sardonyx._src.compile.kernels.epilogue import OperandLayout
-from sardonyx._src.compile.kernels.gemm.integer_epilogue import Approximation, IntegerEpilogue
+from sardonyx._src.compile.kernels.gemm.tile.integer_epilogue import Approximation, IntegerEpilogue
 from sardonyx._src.compile.partition import FusedEpilogue, Scope, Shape
 from sardonyx._src.compile.partition.fusion.fusion_group import FusionGroup
 from sardonyx._src.compile.partition.fusion.group_builder import Accepts, GroupBuilder

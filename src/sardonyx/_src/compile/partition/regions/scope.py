@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen import Target
-from sardonyx._src.compile.kernels.gemm.bf16 import has_bf16_products
+from sardonyx._src.compile.kernels.gemm.bf16.bf16_arithmetic import has_bf16_products
 from sardonyx._src.compile.partition.regions.region import Alias, Region, Write
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.prepare.dequantized_constants import DequantizedConstants, upcast_source

@@ -8,7 +8,7 @@ from functools import reduce
 
 from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.blocks import BlockBuilder
-from sardonyx._src.compile.program.encoding.size_limits import MIN_INT64, fits_int64
+from sardonyx._src.compile.program.encoding.size_limits import MAX_INT64, MIN_INT64, fits_int64
 from sardonyx._src.compile.program.steps.program import stage_of
 from sardonyx._src.ir.dims import Expr, Known
 from sardonyx._src.ir.dims.atoms import Atom, DimCall, Symbol
@@ -62,13 +62,23 @@ class DimBuilder(BlockBuilder):
 
     def emit_checked(self, operation: str, a: LLVMValue, b: LLVMValue) -> LLVMValue:
         """A sum or product (`sadd`, `smul`); an overflow is recorded, since a buffer of the wrapped size would be too small."""
+        result, overflow = self.emit_with_overflow(operation, a, b)
+        self.overflows.append((self.stage, overflow))
+        return result
+
+    def emit_saturated(self, operation: str, a: LLVMValue, b: LLVMValue) -> LLVMValue:
+        """A sum or product of numbers >= 0; MAX_INT64 where it exceeds 64 bits."""
+        result, overflow = self.emit_with_overflow(operation, a, b)
+        return self.select(overflow, MAX_INT64, result)
+
+    def emit_with_overflow(self, operation: str, a: LLVMValue, b: LLVMValue) -> tuple[LLVMValue, LLVMValue]:
+        """A sum or product (`sadd`, `smul`), and an i1, whether it exceeds 64 bits."""
         self.declarations[f"declare {{i64, i1}} @llvm.{operation}.with.overflow.i64(i64, i64)"] = None
         self._count += 1
         pair = f"%o{self._count}"
         self.lines.append(f" {pair} = call {{i64, i1}} @llvm.{operation}.with.overflow.i64({a}, {b})")
         overflow = self.emit(LLVMType("i1"), f"extractvalue {{i64, i1}} {pair}, 1")
-        self.overflows.append((self.stage, overflow))
-        return self.emit(I64, f"extractvalue {{i64, i1}} {pair}, 0")
+        return self.emit(I64, f"extractvalue {{i64, i1}} {pair}, 0"), overflow
 
     def emit_atom(self, atom: Atom) -> LLVMValue:
         if isinstance(atom, Symbol):

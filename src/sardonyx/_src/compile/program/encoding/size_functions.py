@@ -3,7 +3,7 @@
 lengths: the value of each symbolic dim of the inputs, in order; then the sizes that the program binds, and the stage
 (`Program.stages`) up to which these are known.  Sizes of later stages are guesses.
 values: receives an i64 for each symbolic slot of the encoding, then the bytes of the arena, then the bytes of
-    one thread's scratch.
+    one thread's scratch, then the port dims (`port_dims.py`), if the program has them.
 
 The result is the number of violations among expressions of known lengths: negative dims, guards that do not hold,
 constants beyond 64 bits, and integer overflows.  If it is not 0, nothing may be run.
@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from sardonyx._src.compile.codegen import I64, LLVMValue
 from sardonyx._src.compile.program.encoding.dim_builder import DimBuilder
 from sardonyx._src.compile.program.encoding.encoding import Encoding
+from sardonyx._src.compile.program.encoding.port_dims import port_dims
 from sardonyx._src.compile.program.encoding.size_limits import MAX_INT64, fits_int64
 from sardonyx._src.compile.program.operands.lazy_constants import CACHE_LINE_BYTES
 from sardonyx._src.compile.program.steps.program import Program, stage_of
@@ -56,6 +57,8 @@ def size_function_module(name: str, program: Program, encoding: Encoding) -> str
         builder.store_value(i, builder.emit_dim(dim))
     builder.store_value(len(expressions), total)
     builder.store_value(len(expressions) + 1, emit_max_size(builder, encoding.scratch_sizes))
+    for i, value in enumerate(emit_port_dims(builder, program), len(expressions) + 2):
+        builder.store_value(i, value)
     stages = builder.stages
     checks = [(stage_of(dim, stages), builder.emit_dim(dim) < 0) for dim in runtime_dims(program)]
     for left, right in program.guards:
@@ -66,6 +69,20 @@ def size_function_module(name: str, program: Program, encoding: Encoding) -> str
     return "\n".join(
         (*builder.declarations, head, "entry:", *builder.allocas, *builder.lines, f" ret {violations}", "}")
     )
+
+
+def emit_port_dims(builder: SizeFunctionBuilder, program: Program) -> list[LLVMValue]:
+    """The bytes of all outputs, at most MAX_INT64, and their dims."""
+    ports = port_dims(program)
+    if ports is None:
+        return []
+    total = builder.constant(0, I64)
+    for tensor in ports.outputs:
+        size = builder.constant(tensor.dtype.numpy.itemsize, I64)
+        for dim in tensor.shape:
+            size = builder.emit_saturated("smul", size, builder.emit_dim(dim))
+        total = builder.emit_saturated("sadd", total, size)
+    return [total, *map(builder.emit_dim, ports.output_dims)]
 
 
 def emit_violations(

@@ -1,0 +1,176 @@
+"""How long after its process starts does an engine have its first result, and how much memory has it used by then?
+
+The programs are what users write: import, open, run once.  Each is a fresh process, timed by its parent, with the file in the page cache:
+
+- *first*: Sardonyx as a wheel with its kernel libraries, with an empty cache;
+- *without library*: the same, but every kernel is compiled, as in a checkout of the sources;
+- *again*: with the cache that *first* has left;
+- onnxruntime and OpenVINO, which keep nothing.
+
+Times are medians in milliseconds.  Memory is the peak of resident memory in MiB, mapped pages included, of the process
+alone.  The models are the networks of `zoo.catalogue` and a decoder with weights of 4 bits, whose 0.3 billion
+parameters `make_decoder` draws.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from latency import header, line
+from measure import BUILD, FOLDER, commit, machine
+from starts import files, install
+from zoo.catalogue import ENTRIES
+from zoo.packed_decoder import decoder_feeds, decoder_path
+
+PAGE = FOLDER.parent / "docs" / "generated" / "process_starts.md"
+DECODER = "decoder_4bit"
+RUNS = 3
+REST = 0.3  # seconds between processes
+END = """
+print(json.dumps([time.time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024]))
+"""
+BEGIN = """
+import json, resource, sys, time
+import numpy as np
+path, archive, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
+feeds = dict(np.load(archive))
+"""
+OURS = """
+import sardonyx as sx
+sx.Session(path, threads=threads, engine="native").run(feeds)
+"""
+ONNXRUNTIME = """
+import onnxruntime as ort
+options = ort.SessionOptions()
+options.intra_op_num_threads = threads
+ort.InferenceSession(path, options, providers=["CPUExecutionProvider"]).run(None, feeds)
+"""
+OPENVINO = """
+import openvino as ov
+ov.compile_model(path, "CPU", {"INFERENCE_NUM_THREADS": threads})(feeds)
+"""
+PROGRAMS = {
+    "first": OURS,
+    "without library": OURS,
+    "again": OURS,
+    "onnxruntime": ONNXRUNTIME,
+    "openvino": OPENVINO,
+}
+
+
+@dataclass(frozen=True)
+class Start:
+    """Medians of one kind of start: seconds until the first result, and bytes at the peak."""
+
+    seconds: float
+    bytes: float
+
+
+def measure_process(kind: str, model: Path, feeds: Path, threads: int, folder: Path) -> Start | None:
+    """One start in a fresh process; None if the engine fails.  folder: of the cache and of the installed copies."""
+    cache = folder / f"cache of {'first' if kind == 'again' else kind}"
+    if kind != "again":
+        shutil.rmtree(cache, ignore_errors=True)
+    copy = folder / ("plain" if kind == "without library" else "installed")
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(copy), "SARDONYX_CACHE": str(cache)}
+    command = [sys.executable, "-c", BEGIN + PROGRAMS[kind] + END, str(model), str(feeds), str(threads)]
+    time.sleep(REST)
+    started = time.time()
+    process = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if process.returncode:
+        print(f"{kind} fails: {(process.stderr.strip().splitlines() or ['?'])[-1]}", file=sys.stderr)
+        return None
+    ended, peak = json.loads(process.stdout.splitlines()[-1])
+    return Start(ended - started, peak)
+
+
+def install_copies(folder: Path) -> None:
+    """The package as pip installs it, with its kernel libraries and without, with their compiled modules."""
+    for name in ("installed", "plain"):
+        shutil.copytree(install(), folder / name)
+        subprocess.run([sys.executable, "-m", "compileall", "-q", str(folder / name)], check=False)
+    shutil.rmtree(
+        folder / "plain" / "sardonyx" / "_src" / "compile" / "llvm" / "libraries", ignore_errors=True
+    )
+
+
+def measure(names: Sequence[str], threads: int, runs: int) -> dict[str, dict[str, Start]]:
+    """The medians of every kind of start of each model; prints a line for each."""
+    results = {}
+    BUILD.mkdir(exist_ok=True)
+    with TemporaryDirectory(dir=BUILD) as name_of_folder:
+        folder = Path(name_of_folder)
+        install_copies(folder)
+        for name in names:
+            model, feeds = inputs_of(name, folder)
+            samples: dict[str, list[Start]] = {kind: [] for kind in PROGRAMS}
+            for _ in range(runs):
+                for kind in PROGRAMS:
+                    sample = measure_process(kind, model, feeds, threads, folder)
+                    samples[kind] += [sample] if sample else []
+            results[name] = {kind: median(starts) for kind, starts in samples.items() if starts}
+            shown = {
+                kind: (round(s.seconds * 1e3), round(s.bytes / 2**20)) for kind, s in results[name].items()
+            }
+            print(json.dumps({"model": name, "threads": threads, **shown}), flush=True)
+    return results
+
+
+def inputs_of(name: str, folder: Path) -> tuple[Path, Path]:
+    """The path of a model, and of an archive of its feeds."""
+    archive = folder / "feeds.npz"
+    if name == DECODER:
+        np.savez(archive, allow_pickle=False, **decoder_feeds())
+        return decoder_path(), archive
+    np.savez(archive, allow_pickle=False, **ENTRIES[name].feeds())
+    return ENTRIES[name].path(), archive
+
+
+def median(starts: Sequence[Start]) -> Start:
+    return Start(
+        statistics.median(start.seconds for start in starts),
+        statistics.median(start.bytes for start in starts),
+    )
+
+
+def page(results: Mapping[str, Mapping[str, Start]], threads: int, runs: int) -> str:
+    lines = [header("model", *PROGRAMS, "onnxruntime over first")]
+    for name, starts in results.items():
+        cells = [cell(starts.get(kind)) for kind in PROGRAMS]
+        first, peer = starts.get("first"), starts.get("onnxruntime")
+        lines.append(line(name, *cells, f"{peer.seconds / first.seconds:.2f}" if first and peer else ""))
+    about = (__doc__ or "").strip()
+    facts = f"{machine()}; {threads} threads; {runs} processes of each kind; commit {commit()}."
+    return "\n\n".join(["# The first result of a process", about, facts, "\n".join(lines)]) + "\n"
+
+
+def cell(start: Start | None) -> str:
+    return f"{start.seconds * 1e3:.0f} ms, {start.bytes / 2**20:.0f}" if start else "fails"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
+    parser.add_argument("--only", help="comma-separated names of networks; the page is not written")
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="threads (%(default)s)")
+    parser.add_argument("--runs", type=int, default=RUNS, help="fresh processes of each kind (%(default)s)")
+    args = parser.parse_args()
+    names = args.only.split(",") if args.only else [*files(), DECODER]
+    text = page(measure(names, args.threads, args.runs), args.threads, args.runs)
+    print(text) if args.only else PAGE.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

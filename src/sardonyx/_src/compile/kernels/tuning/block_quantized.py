@@ -1,0 +1,23 @@
+"""Tuning of products with block-quantized weights; `tables.py` says what the kinds of values are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True, slots=True)
+class BlockQuantizedTuning:
+    """Products with block-quantized weights."""
+
+    # --- Shared ---
+
+    # The approximate number of terms that are dequantized at a time for many rows: 128 KB of float32, which is at
+    # most half of the level-2 cache.
+    k_block: ClassVar[int] = 512
+    # The approximate number of rows of a unit of work; each unit dequantizes its panel.
+    unit_rows: ClassVar[int] = 144
+    # The distance in bytes at which packed weights are prefetched.
+    prefetch_bytes: ClassVar[int] = 4096
+    # The least number of weights of a matrix; the float32 panels of smaller matrices stay in the level-2 cache.
+    min_weights: ClassVar[int] = 1 << 17

@@ -1,0 +1,35 @@
+"""The identity of the sources that generate kernels."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from functools import cache
+
+import sardonyx._src.compile as package
+
+
+@cache
+def sources_digest() -> str:
+    """A digest of the sources of `compile`, so that versions of them can share a cache folder."""
+    digest = hashlib.sha256()
+    for folder, folders, files in os.walk(package.__path__[0]):
+        folders.sort()
+        for name in sorted(files):
+            if name.endswith(".py"):
+                with open(f"{folder}/{name}", "rb", buffering=0) as file:
+                    digest.update(file.read())
+    return digest.hexdigest()
+
+
+@cache
+def installation_record() -> str | None:
+    """The path of the list of files that an installer has written; None for sources that are not installed, as in a checkout.
+
+    Installed files are not edited, and every installation writes a new list.
+    """
+    top = sys.modules[package.__name__.partition(".")[0]]
+    folder = os.path.dirname(os.path.dirname(os.path.dirname(package.__path__[0])))
+    path = os.path.join(folder, f"{top.__name__}-{top.__version__}.dist-info", "RECORD")
+    return path if os.path.exists(path) else None

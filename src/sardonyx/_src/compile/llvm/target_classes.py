@@ -1,0 +1,68 @@
+"""Classes of x86-64 processors, for which code is generated.
+
+Code for a class runs on every processor that has its features, so that kernels, programs and caches move between
+machines, and kernels can be compiled before the machine is known.  LLVM's schedules for a class and for one of its
+processors do not differ measurably, since kernels are written vectorized and unrolled.  The names up to `x86-64-v4` and
+their features are those of the x86-64 psABI, section 3.1.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from sardonyx._src.compile.codegen import Target
+from sardonyx._src.dataclass import dataclass
+
+BASELINE = ("cmov", "sse2")
+V2 = (*BASELINE, "cx16", "sahf", "popcnt", "sse3", "ssse3", "sse4.1", "sse4.2")
+V3 = (*V2, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
+V4 = (*V3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
+V4_VNNI = (*V4, "avx512vnni")
+V4_BF16 = (*V4_VNNI, "avx512bf16")
+V4_AMX = (*V4_BF16, "amx-tile", "amx-int8", "amx-bf16")
+
+
+@dataclass(frozen=True, slots=True)
+class TargetClass:
+    """A class of processors.
+
+    name: as `SARDONYX_TARGET` has it.  cpu: LLVM's name of the class or of a class that it extends.
+    features: LLVM's names of all features that code may use.  lanes: 32-bit floats in a vector register.
+    """
+
+    name: str
+    cpu: str
+    features: tuple[str, ...]
+    lanes: int
+
+
+CLASSES = (  # the first that a processor belongs to is its own
+    TargetClass("x86-64-v4-amx", "x86-64-v4", V4_AMX, 16),
+    TargetClass("x86-64-v4-bf16", "x86-64-v4", V4_BF16, 16),
+    TargetClass("x86-64-v4-vnni", "x86-64-v4", V4_VNNI, 16),
+    TargetClass("x86-64-v4", "x86-64-v4", V4, 16),
+    TargetClass("x86-64-v3-vnni", "x86-64-v3", (*V3, "avxvnni"), 8),
+    TargetClass("x86-64-v3", "x86-64-v3", V3, 8),
+    TargetClass("x86-64-v2", "x86-64-v2", V2, 4),
+    TargetClass("x86-64", "x86-64", BASELINE, 4),
+)
+
+
+def classes_of(features: Collection[str]) -> list[TargetClass]:
+    """The classes of a processor with these features, by LLVM's names, the best first."""
+    return [target_class for target_class in CLASSES if set(features).issuperset(target_class.features)]
+
+
+def target_of(target_class: TargetClass, triple: str, compiler: str, vendor: str = "") -> Target:
+    """The target of a class, under a system and with a version of LLVM."""
+    return Target(
+        triple=triple,
+        cpu=target_class.cpu,
+        features=",".join(f"+{name}" for name in target_class.features),
+        lanes=target_class.lanes,
+        has_fma="fma" in target_class.features,
+        registers=32 if target_class.lanes == 16 else 16,
+        compiler=compiler,
+        vendor=vendor,
+        class_name=target_class.name,
+    )

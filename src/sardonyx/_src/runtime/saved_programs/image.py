@@ -1,0 +1,179 @@
+"""Images: decoded saved programs, which contain everything except addresses, since these depend on the process."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from sardonyx._src.compile.codegen import atomics
+from sardonyx._src.compile.executor import (
+    fast_entry,
+    pool_layout,
+    scheduling,
+    sized_entry,
+    status,
+    tape,
+)
+from sardonyx._src.compile.executor.pool_layout import RECORD_SLOTS
+from sardonyx._src.compile.linker.system import LIBC_FUNCTIONS
+from sardonyx._src.compile.program import Buffer
+from sardonyx._src.compile.program.encoding import encoding, port_dims, size_functions
+from sardonyx._src.compile.program.encoding.encoding import STATUS_BASE
+from sardonyx._src.compile.program.encoding.size_limits import MAX_INT64
+from sardonyx._src.compile.program.memory.memory_plan import MemoryPlan
+from sardonyx._src.compile.program.steps.assumptions import Assumptions
+from sardonyx._src.compile.program.steps.program import Program
+from sardonyx._src.errors import DecodeError
+from sardonyx._src.io.regular_files import open_regular
+from sardonyx._src.ir import Model
+from sardonyx._src.runtime.declarations.inner_declarations import StaticDeclarations
+from sardonyx._src.runtime.identity.verified_files import is_verified, record_verified
+from sardonyx._src.runtime.saved_programs.container import (
+    Container,
+    Json,
+    expect_integer,
+    expect_list,
+    expect_object,
+    expect_string,
+    name_file,
+    read_container,
+    require,
+)
+from sardonyx._src.runtime.saved_programs.encoded_program import ProgramDecoder
+from sardonyx._src.runtime.saved_programs.encoded_tensors import (
+    POINTER_BYTES,
+    ImageSlots,
+    decode_slots,
+    is_within,
+)
+from sardonyx._src.runtime.saved_programs.encoded_values import (
+    decode_assumptions,
+    decode_declarations,
+    decode_interface,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramImage:
+    """A decoded program.
+
+    interface: a model with only the inputs and outputs that callers see.
+    declarations: the declared sizes of the model's inner values, as far as inference decides them.
+    has_defaults: whether the model has additional inputs, which have defaults.
+    code: the linked code.
+    slots: the offsets in the code that receive addresses of functions of the C library, by name.
+    functions: the offsets of functions in the code, by name.
+    fixed_slots, base_indices, varying_slots: the slots of the program, as in `LoadedProgram`.
+    extra_bases: the base addresses after those that every program has; each is a buffer, or a kernel's offset in the code.
+    static_sizes: the bytes of the arena, the bytes of a thread's scratch, and the number of failed guards; None if the
+        function `sizes` of the code computes them.
+    fields: the memory layout of NumPy's arrays for which `enter` was compiled.
+    assumptions: the assumptions for which the program was compiled.
+    """
+
+    interface: Model
+    declarations: StaticDeclarations
+    has_defaults: bool
+    program: Program
+    plan: MemoryPlan
+    code: memoryview
+    slots: Mapping[str, int]
+    functions: Mapping[str, int]
+    fixed_slots: ImageSlots
+    base_indices: ImageSlots
+    varying_slots: ImageSlots
+    extra_bases: tuple[Buffer | int, ...]
+    static_sizes: tuple[int, int, int] | None
+    fields: fast_entry.ArrayFields
+    assumptions: Assumptions
+
+
+def protocol_digest() -> str:
+    """A digest of the files that define the interface between native code and this package."""
+    digest = hashlib.sha256()
+    modules = (
+        *(atomics, fast_entry, sized_entry, encoding, pool_layout, port_dims, scheduling, size_functions),
+        *(status, tape),
+    )
+    for module in modules:
+        digest.update(Path(str(module.__file__)).read_bytes())
+    return digest.hexdigest()
+
+
+def open_container(
+    path: Path, open_file: Callable[[Path], BinaryIO] = open_regular, read_up_to: int = 0
+) -> tuple[Container, list[str], str, str]:
+    """A verified file, and its requirements: the features of the processor, the machine, and the protocol digest."""
+    container = read_container(path, open_file, read_up_to)
+    with name_file(path):
+        if not is_verified(container.stamp):
+            container.verify_constants()
+            record_verified(container.stamp)
+        document = container.document
+        features = [expect_string(name) for name in expect_list(document["features"])]
+        return container, features, expect_string(document["machine"]), expect_string(document["protocol"])
+
+
+def require_entry(path: Path, container: Container) -> None:
+    """Raises DecodeError unless a cache entry has the name that it states: a renamed entry belongs to another model."""
+    entry = container.document.get("entry")
+    if entry != path.stem:
+        raise DecodeError(f"it is the entry {entry!r}", offset=0, source=str(path))
+
+
+def read_image(path: Path, container: Container) -> ProgramImage:
+    """The program in a file; raises DecodeError for one that `write_program` cannot have written."""
+    with name_file(path):
+        return decode_image(container)
+
+
+def decode_image(container: Container) -> ProgramImage:
+    document, sections, program = container.document, container.sections, ProgramDecoder(container)
+    size, code = document["size"], sections["code"]
+    functions = decode_offsets(document["functions"], len(code))
+    require({"run", "work", *sized_entry.ENTRIES} <= functions.keys(), "the file has no run loop")
+    if not isinstance(size, list):
+        functions["sizes"] = expect_integer(size, len(code))
+    slots = decode_offsets(document["slots"], len(code) - POINTER_BYTES)
+    require(slots.keys() <= set(LIBC_FUNCTIONS), f"code may not call one of {sorted(slots)}")
+    fixed_slots, base_indices, varying = (
+        decode_slots(sections, name) for name in ("words", "bases", "varying")
+    )
+    extra_bases = tuple(program.tensors.base(entry) for entry in expect_list(document["others"]))
+    count = len(fixed_slots)
+    require(count == len(base_indices) and count >= RECORD_SLOTS * len(program.actions), "slots are missing")
+    require(is_within(base_indices, STATUS_BASE + 1 + len(extra_bases)), "a slot has no base")
+    require(is_within(varying, count), "a varying slot is out of range")
+    require(len(varying) == 0 or not isinstance(size, list), "nothing computes the varying slots")
+    return ProgramImage(
+        interface=decode_interface(document["interface"]),
+        declarations=decode_declarations(document["declarations"]),
+        has_defaults=expect_object(document["interface"])["has_defaults"] is True,
+        program=program.program(),
+        plan=program.tensors.plan(),
+        code=code,
+        slots=slots,
+        functions=functions,
+        fixed_slots=fixed_slots,
+        base_indices=base_indices,
+        varying_slots=varying,
+        extra_bases=extra_bases,
+        static_sizes=decode_static_sizes(size) if isinstance(size, list) else None,
+        fields=fast_entry.ArrayFields(
+            *(expect_integer(offset, 64) for offset in expect_list(document["fields"], 6))
+        ),
+        assumptions=decode_assumptions(document["assumptions"]),
+    )
+
+
+def decode_offsets(entry: Json, end: int) -> dict[str, int]:
+    """Offsets by name, from 0 to `end`."""
+    return {name: expect_integer(offset, end) for name, offset in expect_object(entry).items()}
+
+
+def decode_static_sizes(entry: list[Json]) -> tuple[int, int, int]:
+    arena, scratch, faults = (expect_integer(number, MAX_INT64) for number in expect_list(entry, 3))
+    return arena, scratch, faults

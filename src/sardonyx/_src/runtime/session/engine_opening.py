@@ -1,0 +1,164 @@
+"""Opens the engine of a session: a saved program, a cached one, a newly compiled one, or the reference engine."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from sardonyx._src.compile.program import EXACT
+from sardonyx._src.compile.program.steps.program import Action, FallbackOp
+from sardonyx._src.compile.program.verification.defects import typed_defects
+from sardonyx._src.errors import CompilationError, LimitError, MissingPackage, SardonyxError
+from sardonyx._src.grad.runnable import without_gradient_nodes
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.io.external import verify_checksums
+from sardonyx._src.io.loading.load import ModelSource, load
+from sardonyx._src.io.loading.operator_set_path import environment_folders
+from sardonyx._src.ir import Model
+from sardonyx._src.ir.walk import model_tensors
+from sardonyx._src.ops.api import RunLimits
+from sardonyx._src.runtime.engine.engine import EngineOptions, NativeEngine
+from sardonyx._src.runtime.engine.lazy_model import LazyModel
+from sardonyx._src.runtime.identity.model_stamps import ModelStamp, ProgramKey, stamp_model, stamp_source
+from sardonyx._src.runtime.programs.stats import RunCounters
+from sardonyx._src.runtime.saved_programs.disk_cache import compile_engine, open_cached_engine
+from sardonyx._src.runtime.session.session_origin import Engine, SessionOrigin
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedModel:
+    """The engine of a session (`runner`) and the model that it runs.
+
+    interface: the model, or a model that has only the same inputs and outputs.
+    """
+
+    runner: Interpreter | NativeEngine
+    source: Model | LazyModel
+    interface: Model
+
+
+class EngineOpener:
+    """Opens the engine of one session, and decides whether its program is read from a file or compiled.
+
+    origin: the arguments of the session.
+    engine: the requested engine.
+    options: the keywords of the engine.
+    counters: the counters of the session.
+    """
+
+    def __init__(
+        self, origin: SessionOrigin, engine: Engine, limits: RunLimits, counters: RunCounters
+    ) -> None:
+        """limits: the limits of a run, those of the process included."""
+        self.origin, self.engine, self.counters = origin, engine, counters
+        self.options = EngineOptions(
+            threads=origin.threads, limits=limits, seed=origin.seed, counters=counters
+        )
+
+    def open(self, source: ModelSource, saved: Path | None) -> OpenedModel:
+        """The engine for a model; it verifies its runs if the session requests that.
+
+        saved: the path of a compiled program, if the source is one.
+        """
+        opened = self.open_model(source) if saved is None else self.open_saved(saved)
+        if isinstance(opened.runner, NativeEngine):
+            log_fallback_ops(opened.runner.native.program.actions)
+        if self.origin.verify != "off" and isinstance(opened.runner, NativeEngine):
+            from sardonyx._src.runtime.verification.verified_programs import (
+                verify_runs,  # lazy: few sessions verify
+            )
+
+            verify_runs(opened.runner, self.origin.verify)
+        return opened
+
+    def open_saved(self, path: Path) -> OpenedModel:
+        """The program in a `.sdx` file; raises SardonyxError if it has another precision than requested."""
+        from sardonyx._src.runtime.saved_programs.saved_engine import (
+            SavedEngine,  # lazy: most sessions need none
+        )
+
+        with typed_defects("open a saved program"):
+            engine = SavedEngine(path, **self.options)
+        if self.origin.precision not in (EXACT, engine.precision):
+            what = f"{path} must be compiled with precision={self.origin.precision!r}"
+            raise SardonyxError(f"{what}; got a program with precision={engine.precision!r}")
+        return OpenedModel(engine, engine.source, engine.interface)
+
+    def open_model(self, source: ModelSource) -> OpenedModel:
+        """The cached program of a file or of bytes, whose model is not decoded; else the engine for the loaded model."""
+        origin = self.origin
+        is_changed = origin.operators or origin.operator_sets or environment_folders()
+        stamp = None if is_changed else stamp_source(source)
+        if stamp is not None and self.engine != "reference":
+            encoded = source if isinstance(source, bytes) else Path(cast("str | os.PathLike[str]", source))
+            cached = open_cached_engine(ProgramKey(stamp, origin.precision), encoded, self.options)
+            if cached is not None:
+                return OpenedModel(cached, cached.source, cached.interface)
+        stored = self.load(source)
+        model = without_gradient_nodes(stored)
+        is_unchanged = isinstance(source, bytes) or stamp == stamp_source(source)
+        has_stamp = is_unchanged and model is stored
+        model_stamp = stamp_model(stamp, stored) if stamp is not None and has_stamp else None
+        return OpenedModel(self.open_loaded(model, model_stamp), model, model)
+
+    def load(self, source: ModelSource) -> Model:
+        """The model with the operators of the session, and with verified checksums."""
+        origin = self.origin
+        model = load(
+            source,
+            policy=origin.policy,
+            operator_sets=origin.operator_sets,
+            verify_checksums=origin.verify_checksums,
+        )
+        if origin.operators:
+            from sardonyx._src.build.session_operators import with_operators  # lazy: few sessions have any
+
+            model = with_operators(model, origin.operators)
+        verify_checksums(model_tensors(model))
+        return model
+
+    def open_loaded(self, model: Model, stamp: ModelStamp | None) -> Interpreter | NativeEngine:
+        """The engine for a model; under "auto", the reference engine if the model cannot be compiled.
+
+        stamp: the stamp of the files that contain all data of the model; None if there are none.
+        """
+        precision = self.origin.precision
+        try:
+            if self.engine != "reference":
+                with typed_defects("compile", OSError, ImportError):
+                    key = None if stamp is None else ProgramKey(stamp, precision)
+                    cached = None if key is None else open_cached_engine(key, model, self.options)
+                    return cached or compile_engine(model, stamp, precision, self.options)
+        except SardonyxError as error:
+            if self.engine == "native":
+                raise
+            self.log_fallback(error)
+        return Interpreter(model, limits=self.options["limits"], seed=self.origin.seed)
+
+    def log_fallback(self, error: SardonyxError) -> None:
+        """Counts or logs the reason why the reference engine runs the model."""
+        if isinstance(error, LimitError) and error.limit == "sys.setrecursionlimit":
+            error = CompilationError.of(error, stage="compile")
+        if isinstance(error, CompilationError):
+            self.counters.record_compiler_fault(error)
+        else:
+            level = logging.WARNING if isinstance(error, MissingPackage) else logging.INFO
+            log.log(level, "the reference engine runs the model: %s", error)
+
+
+def log_fallback_ops(actions: Iterable[Action]) -> None:
+    """Logs which nodes of a program run as reference kernels, if there are any."""
+    types = Counter(action.node.op_type for action in actions if isinstance(action, FallbackOp))
+    if types:
+        names = ", ".join(f"{count} {name}" for name, count in types.most_common())
+        message = (
+            "nodes that have no native kernel run on the reference engine: %s (session.stats.fallback_nodes)"
+        )
+        log.info(message, names)

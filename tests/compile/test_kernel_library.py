@@ -1,0 +1,97 @@
+"""Libraries of compiled kernels: their files, and sessions that compile nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sardonyx as sx
+from sardonyx._src.compile.llvm import jit, kernel_library, loaded_kernels
+from sardonyx._src.compile.llvm.jit import compile_module, host_target
+from sardonyx._src.compile.llvm.kernel_library import SUFFIX, class_library, write_library
+from sardonyx._src.compile.llvm.loaded_kernels import kernel_code, kernel_module
+from sardonyx._src.compile.pipeline import compile_model
+
+MODEL = '<ir_version: 10, opset_import: ["": 21]> g (float[N, 8] x) => (float[N, 8] y) { z = Exp(x)  y = Softmax(z) }'
+CODES = {f"kernel {i}": bytes([i % 251]) * (i * 7 % 900) for i in range(300)}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder of the libraries of this process, without libraries."""
+    monkeypatch.setattr(kernel_library, "FOLDER", tmp_path)
+    class_library.cache_clear()
+    yield tmp_path
+    class_library.cache_clear()
+
+
+def test_every_kernel_is_found(folder: Path) -> None:
+    write_library(folder / f"c{SUFFIX}", CODES)
+    library = class_library("c")
+    assert library is not None
+    assert {name: library.get(name) for name in CODES} == CODES
+    assert library.get("kernel") is None
+    assert class_library("another class") is None
+
+
+def test_a_library_without_kernels_has_none(folder: Path) -> None:
+    write_library(folder / f"c{SUFFIX}", {})
+    library = class_library("c")
+    assert library is not None
+    assert library.get("kernel 1") is None
+
+
+@pytest.mark.parametrize("content", [b"", b"SXKERN", b"\xff" * 5000], ids=["empty", "short", "other"])
+def test_a_file_that_is_no_library_is_not_used(folder: Path, content: bytes) -> None:
+    (folder / f"c{SUFFIX}").write_bytes(content)
+    assert class_library("c") is None
+
+
+def test_a_library_of_other_sources_is_not_used(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_library(folder / f"c{SUFFIX}", CODES)
+    monkeypatch.setattr(kernel_library, "sources_digest", lambda: "0" * 64)
+    assert class_library("c") is None
+
+
+def test_a_damaged_kernel_is_compiled(folder: Path) -> None:
+    path = folder / f"c{SUFFIX}"
+    write_library(path, CODES)
+    content = bytearray(path.read_bytes())
+    content[-3000:] = bytes(3000)
+    path.write_bytes(content)
+    library = class_library("c")
+    assert library is not None
+    codes = {name: library.get(name) for name in CODES}
+    damaged = [name for name, code in codes.items() if code is None]
+    assert damaged
+    assert {name: code for name, code in codes.items() if code is not None}.items() <= CODES.items()
+
+
+def test_a_session_compiles_nothing_that_the_library_has(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The code of the library has the results of code that is compiled here."""
+    class_name = host_target().class_name
+    if not class_name:
+        pytest.skip("the processor is of no class")
+    model, x = sx.from_text(MODEL), np.random.default_rng(0).standard_normal((5, 8), np.float32)
+    expected = sx.Session(model, engine="native").run({"x": x})["y"]
+    kernels = compile_model(model, host_target()).program.kernels
+    codes = {kernel.key: kernel_code(kernel) for kernel in kernels}
+    write_library(folder / f"{class_name}{SUFFIX}", codes)
+    class_library.cache_clear()
+
+    def refuse(*_: object, **__: object) -> bytes:
+        raise AssertionError("the library has the kernel")
+
+    monkeypatch.setattr(loaded_kernels, "default_cache", lambda: None)
+    monkeypatch.setattr(loaded_kernels, "LOADED", {})
+    monkeypatch.setattr(jit, "compile_module", refuse)
+    assert {kernel.key: kernel_code(kernel) for kernel in kernels} == codes
+    with pytest.raises(AssertionError, match="the library has the kernel"):
+        jit.object_code(jit.Module("another", kernel_module(kernels[0], host_target()).text), None)
+    monkeypatch.setattr(jit, "compile_module", compile_module)
+    assert sx.Session(model, engine="native").run({"x": x})["y"].tobytes() == expected.tobytes()

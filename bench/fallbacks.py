@@ -23,7 +23,7 @@ from exported import MODELS as EXPORTED
 from latency import header, line
 from optimizing import MODELS
 from sardonyx._src.compile.printing.fallbacks import fallback_reason
-from sardonyx._src.compile.program.program import FallbackOp, Program
+from sardonyx._src.compile.program.steps.program import FallbackOp, Program
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.ir import Array
 from sardonyx._src.runtime.engine.engine import NativeEngine

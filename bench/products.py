@@ -19,11 +19,11 @@ from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.blocks import BlockBuilder
 from sardonyx._src.compile.codegen.expressions import Local, Number, Select
 from sardonyx._src.compile.kernels.conv.convolution import convolution_step
-from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow, pack_conv_weights
+from sardonyx._src.compile.kernels.conv.packed_weights import pack_conv_weights
 from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
 from sardonyx._src.compile.llvm.jit import host_target, load
-from sardonyx._src.compile.program import Buffer, Step, TensorView, row_major_strides
-from sardonyx._src.compile.program.lazy_constants import LazyConstant
+from sardonyx._src.compile.program import Buffer, Step, TensorView, Window, row_major_strides
+from sardonyx._src.compile.program.operands.lazy_constants import LazyConstant
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 
@@ -141,7 +141,7 @@ def layer_step(layer: Layer) -> Step:
     size, channels, columns, kernel, stride = layer
     draw = np.random.default_rng(1)
     weights = draw.normal(size=(columns, channels, kernel, kernel)).astype(np.float32)
-    window = ConvWindow((kernel, kernel), (stride, stride), pads=(kernel // 2, kernel // 2))
+    window = Window((kernel, kernel), (stride, stride), begin_pads=(kernel // 2, kernel // 2))
     packed = pack_conv_weights(weights, np.zeros(columns, np.float32), window, host_target())
     x = (
         tensor(1, channels, size, size).permute((0, 2, 3, 1))

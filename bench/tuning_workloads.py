@@ -11,8 +11,7 @@ from products import RELU, Layer, layer_step, tensor
 from sardonyx._src.compile.codegen.expressions import Apply, Local, Scalar
 from sardonyx._src.compile.kernels.attention.attention import attention_steps
 from sardonyx._src.compile.kernels.channels_last.lrn import LrnParameters, lrn_step
-from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
-from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow, pack_conv_weights
+from sardonyx._src.compile.kernels.conv.packed_weights import pack_conv_weights
 from sardonyx._src.compile.kernels.conv.weight_gradient import weight_gradient_steps
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.kernels.depthwise.depthwise import depthwise_step
@@ -34,12 +33,12 @@ from sardonyx._src.compile.kernels.winograd.convolution import winograd_steps
 from sardonyx._src.compile.kernels.winograd.cost_model import TRANSFORMS
 from sardonyx._src.compile.kernels.winograd.weight_transform import pack_winograd_weights
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.compile.program import Step
-from sardonyx._src.compile.program.tensor import dense_temporary
+from sardonyx._src.compile.program import Step, Window
+from sardonyx._src.compile.program.operands.tensor import dense_temporary
 from sardonyx._src.dtypes import DataType
 from tuning_fields import Workload
 
-SAME_3X3 = SlidingWindow((3, 3), pads=(1, 1, 1, 1))
+SAME_3X3 = Window((3, 3), begin_pads=(1, 1), end_pads=(1, 1))
 
 
 def draw(*shape: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
@@ -130,7 +129,7 @@ def weight_gradient(size: int, channels: int, features: int) -> Workload:
             tensor(1, size, size, features),
             tensor(features, channels, 3, 3),
         )
-        return weight_gradient_steps(x, dy, dw, ConvWindow((3, 3), pads=(1, 1)), host_target())
+        return weight_gradient_steps(x, dy, dw, Window((3, 3), begin_pads=(1, 1)), host_target())
 
     return steps
 
@@ -140,7 +139,7 @@ def weight_gradient(size: int, channels: int, features: int) -> Workload:
 
 def depthwise(size: int, channels: int, kernel: int = 3) -> Workload:
     def steps() -> Sequence[Step]:
-        window = SlidingWindow((kernel, kernel), pads=(kernel // 2,) * 4)
+        window = Window((kernel, kernel), begin_pads=(kernel // 2,) * 2, end_pads=(kernel // 2,) * 2)
         x, y = tensor(1, size, size, channels), tensor(1, size, size, channels)
         return [depthwise_step(x, tensor(kernel * kernel, channels), y, None, window)]
 
@@ -152,7 +151,7 @@ def depthwise_weight_gradient(size: int, channels: int) -> Workload:
         x, dy, window = (
             tensor(1, size, size, channels),
             tensor(1, size, size, channels),
-            ConvWindow((3, 3), pads=(1, 1)),
+            Window((3, 3), begin_pads=(1, 1)),
         )
         return [depthwise_weight_gradient_step(x, dy, tensor(channels, 1, 3, 3), window)]
 
@@ -161,9 +160,7 @@ def depthwise_weight_gradient(size: int, channels: int) -> Workload:
 
 def pointwise_depthwise(size: int, inputs: int, channels: int) -> Workload:
     def steps() -> Sequence[Step]:
-        pointwise = pack_conv_weights(
-            draw(channels, inputs, 1, 1), draw(channels), ConvWindow(), host_target()
-        )
+        pointwise = pack_conv_weights(draw(channels, inputs, 1, 1), draw(channels), Window(), host_target())
         x, y = tensor(1, size, size, inputs), tensor(1, size, size, channels)
         weights, bias = tensor(9, channels), tensor(channels)
         return [pointwise_depthwise_step(x, pointwise, RELU, weights, bias, y, SAME_3X3, RELU)]

@@ -14,12 +14,12 @@ import numpy as np
 from measure import Row, row
 from products import RELU, peak, prepare_steps, tensor, time_call
 from sardonyx._src.compile.kernels.conv.convolution import convolution_step
-from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow, pack_conv_weights
+from sardonyx._src.compile.kernels.conv.packed_weights import pack_conv_weights
 from sardonyx._src.compile.kernels.winograd.convolution import winograd_steps
 from sardonyx._src.compile.kernels.winograd.cost_model import TRANSFORMS, choose_transforms
 from sardonyx._src.compile.kernels.winograd.weight_transform import pack_winograd_weights
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.compile.program import Step
+from sardonyx._src.compile.program import Step, Window
 
 LAYERS = [  # image size, input channels, output channels
     *((56, 64, 64), (28, 128, 128), (14, 256, 256), (7, 512, 512)),  # ResNet-50
@@ -34,7 +34,7 @@ def layer_algorithms(size: int, channels: int, columns: int) -> dict[str, list[S
     """The steps of a layer by name: direct, and one for each pair of transforms."""
     weights = np.random.default_rng(1).normal(size=(columns, channels, 3, 3)).astype(np.float32)
     x, y = tensor(1, size, size, channels), tensor(1, size, size, columns)
-    packed = pack_conv_weights(weights, None, ConvWindow((3, 3), pads=(1, 1)), host_target())
+    packed = pack_conv_weights(weights, None, Window((3, 3), begin_pads=(1, 1)), host_target())
     algorithms = {"direct": [convolution_step(x, packed, y, RELU)]}
     chosen = choose_transforms(1, size, size, channels, columns)
     for transforms in TRANSFORMS:

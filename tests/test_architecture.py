@@ -20,6 +20,8 @@ COMPILER_ORDER = (
     "codegen linker executor program llvm kernels prepare partition layouts lower printing".split()
 )  # docs/architecture/compiler.md lists them so
 GEMM_ORDER = "tile packing floats integer bf16 unpacked".split()  # docs/architecture/kernels.md lists them so
+PROGRAM_ORDER = "operands steps memory encoding verification".split()
+PARTITION_ORDER = "regions operands fusion quantized patterns partitioner".split()
 SERVICE_ORDER = (
     "protocol batching models settings rest operation grpc service".split()
 )  # docs/architecture/serving.md lists them so
@@ -53,14 +55,14 @@ IR_OPERATORS = {"Constant", "Identity"}  # a literal and a copy: part of the gra
 FILES_THAT_NAME_OPERATORS = {
     "compile/kernels/elementwise/operators.py": "the table of native elementwise operators, one line each",
     "compile/layouts/dim_signatures.py": "states the dims of each operator a second time, so that inference can be verified",
-    "compile/partition/attention_operands.py": "writes what a Transpose reads as it is read",
-    "compile/partition/batch_norm.py": "folds one operator, BatchNormalization",
-    "compile/partition/block_quantized_operand.py": "recognizes one pattern, dequantized operands",
-    "compile/partition/dequantized_operands.py": "recognizes one pattern, dequantized operands",
-    "compile/partition/elementwise_operands.py": "operands per channel or axis of BatchNormalization and quantization",
-    "compile/partition/recurrent_layer.py": "the cells of three operators, LSTM, GRU and RNN",
-    "compile/partition/rounding.py": "recognizes one pattern, Casts to half precision and back",
-    "compile/partition/row_programs.py": "sums of rows are one operator, ReduceSum",
+    "compile/partition/operands/attention_operands.py": "writes what a Transpose reads as it is read",
+    "compile/partition/fusion/batch_norm.py": "folds one operator, BatchNormalization",
+    "compile/partition/quantized/block_quantized_operand.py": "recognizes one pattern, dequantized operands",
+    "compile/partition/quantized/dequantized_operands.py": "recognizes one pattern, dequantized operands",
+    "compile/partition/fusion/elementwise_operands.py": "operands per channel or axis of BatchNormalization and quantization",
+    "compile/partition/operands/recurrent_layer.py": "the cells of three operators, LSTM, GRU and RNN",
+    "compile/partition/fusion/rounding.py": "recognizes one pattern, Casts to half precision and back",
+    "compile/partition/fusion/row_programs.py": "sums of rows are one operator, ReduceSum",
     "compile/prepare/decompose.py": "the table of decompositions, one line each",
     "compile/prepare/class_numbers.py": "rewrites one pattern, classifiers whose labels are strings",
     "compile/prepare/execution_order.py": "recognizes one pattern, products of scales",
@@ -127,17 +129,27 @@ def test_rooms_import_only_leftwards() -> None:
 
 @pytest.mark.parametrize(
     ("room", "order"),
-    [("compile", COMPILER_ORDER), ("compile/kernels/gemm", GEMM_ORDER), ("serve", SERVICE_ORDER)],
+    [
+        ("compile", COMPILER_ORDER),
+        ("compile/kernels/gemm", GEMM_ORDER),
+        ("compile/program", PROGRAM_ORDER),
+        ("compile/partition", PARTITION_ORDER),
+        ("serve", SERVICE_ORDER),
+    ],
 )
 def test_folders_of_a_room_import_only_leftwards(room: str, order: list[str]) -> None:
     folders = [path for path in (SRC / room).iterdir() if path.is_dir() and path.name != "__pycache__"]
     assert {folder.name for folder in folders} == set(order)
     prefix = f"sardonyx._src.{room.replace('/', '.')}."
+    modules = {
+        *order,
+        *(path.stem for path in (SRC / room).glob("*.py")),
+    }  # other names are those of the room's face
     for folder in folders:
-        earlier = {*order[: order.index(folder.name) + 1]}
+        later_modules = modules - {*order[: order.index(folder.name) + 1]}
         for path in folder.rglob("*.py"):
             names = [name for name in facts_of(path).imports if name.startswith(prefix)]
-            later = [name for name in names if name.removeprefix(prefix).split(".")[0] not in earlier]
+            later = [name for name in names if name.removeprefix(prefix).split(".")[0] in later_modules]
             assert later == [], f"{path} must import only folders before {folder.name}; got {later}"
 
 

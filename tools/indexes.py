@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from sardonyx._src.compile.lower.registry import LOWERINGS
-from sardonyx._src.compile.partition import registry as matchers
+from sardonyx._src.compile.partition.regions import registry as matchers
 from sardonyx._src.grad import registry as gradients
 from sardonyx._src.ops import registry
 from sardonyx._src.ops.api import GRADIENTS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from pathlib import Path
 
-from sardonyx._src.compile.partition.registry import is_supported
+from sardonyx._src.compile.partition.regions.registry import is_supported
 from sardonyx._src.compile.prepare.decompose import DECOMPOSITIONS
 from sardonyx._src.convert.vendor_operators import CLASSICAL_DOMAIN
 from sardonyx._src.ops.api import Operator

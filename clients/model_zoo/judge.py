@@ -22,7 +22,7 @@ import sardonyx as sx
 from model_zoo.exports import FOLDER, Export, NotExported, Values, export, values_of
 from model_zoo.registry import Array, Network
 from model_zoo.rewriting import LOSS, rewrite
-from sardonyx._src.compile.program.program import FallbackOp
+from sardonyx._src.compile.program.steps.program import FallbackOp
 from sardonyx._src.rewrite.proof.compare import MIN_MAGNITUDE, difference, relative_tolerance
 from sardonyx._src.runtime.engine.engine import NativeEngine
 from sardonyx._src.runtime.session.session_origin import Engine

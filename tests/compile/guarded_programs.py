@@ -28,9 +28,10 @@ from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.llvm.loaded_kernels import kernel_address
 from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.compile.program import Buffer, Kernel, KernelArgument, Step, TensorView
-from sardonyx._src.compile.program import size_functions as sizes_of
-from sardonyx._src.compile.program.executable import Executable
-from sardonyx._src.compile.program.program import (
+from sardonyx._src.compile.program.encoding import size_functions as sizes_of
+from sardonyx._src.compile.program.encoding.executable import Executable
+from sardonyx._src.compile.program.encoding.size_functions import evaluate_dim
+from sardonyx._src.compile.program.steps.program import (
     Action,
     BindSizes,
     CollectScanOutputs,
@@ -38,8 +39,7 @@ from sardonyx._src.compile.program.program import (
     FallbackOp,
     Program,
 )
-from sardonyx._src.compile.program.size_functions import evaluate_dim
-from sardonyx._src.compile.program.step import ArgumentSlot, RecordSlot, TensorAddress
+from sardonyx._src.compile.program.steps.step import ArgumentSlot, RecordSlot, TensorAddress
 from sardonyx._src.interp.run_state import Frame, RandomSource, RunState
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Expr, Known

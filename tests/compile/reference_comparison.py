@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from models import parse_model
-from sardonyx._src.compile.program.program import FallbackOp
+from sardonyx._src.compile.program.steps.program import FallbackOp
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.interp.run_state import RandomSource
 from sardonyx._src.ir import Array

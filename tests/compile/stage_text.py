@@ -12,10 +12,10 @@ from sardonyx._src.compile.codegen.expressions import Apply, Cast, Select
 from sardonyx._src.compile.layouts.laid_out import LayoutCopy, LayoutItem, SizeWrite
 from sardonyx._src.compile.lower import LaidOutRegion
 from sardonyx._src.compile.partition import FusedEpilogue, Read, Region, RegionGraph, Write
-from sardonyx._src.compile.partition.verify import subgraphs_of
+from sardonyx._src.compile.partition.partitioner.verify import subgraphs_of
 from sardonyx._src.compile.program import Step, TensorView
-from sardonyx._src.compile.program.program import Action, BindSizes, FallbackOp, Program
-from sardonyx._src.compile.program.tensor import channels_last_permutation
+from sardonyx._src.compile.program.operands.tensor import channels_last_permutation
+from sardonyx._src.compile.program.steps.program import Action, BindSizes, FallbackOp, Program
 from sardonyx._src.ir.types import shape_text
 
 

@@ -17,13 +17,13 @@ from sardonyx._src.compile.layouts.laid_out import LaidOutGraph
 from sardonyx._src.compile.layouts.verify import verify_layouts
 from sardonyx._src.compile.lower.driver import lower
 from sardonyx._src.compile.partition import Region, RegionGraph
-from sardonyx._src.compile.partition.verify import verify_regions
+from sardonyx._src.compile.partition.partitioner.verify import verify_regions
 from sardonyx._src.compile.pipeline import partition_model
-from sardonyx._src.compile.program.local_sizes import compile_bindings
-from sardonyx._src.compile.program.memory_plan import MemoryPlan, plan_memory
-from sardonyx._src.compile.program.program import Program
-from sardonyx._src.compile.program.verify import verify_program
-from sardonyx._src.compile.program.verify_memory_plan import verify_memory_plan
+from sardonyx._src.compile.program.encoding.local_sizes import compile_bindings
+from sardonyx._src.compile.program.memory.memory_plan import MemoryPlan, plan_memory
+from sardonyx._src.compile.program.steps.program import Program
+from sardonyx._src.compile.program.verification.verify import verify_program
+from sardonyx._src.compile.program.verification.verify_memory_plan import verify_memory_plan
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.io.loading.load import load
 from sardonyx._src.ir import Model

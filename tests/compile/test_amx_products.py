@@ -22,7 +22,6 @@ from sardonyx._src.compile.kernels.conv.integer_convolution import (
     integer_convolution_step,
     pack_integer_weights,
 )
-from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
 from sardonyx._src.compile.kernels.gemm.integer.integer_matmul import integer_matmul_steps, sign_correction
 from sardonyx._src.compile.kernels.gemm.integer.packed_int8 import pack_int8_constant, pack_int32_bias
 from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant
@@ -31,6 +30,7 @@ from sardonyx._src.compile.kernels.gemm.tile.integer_epilogue import IntegerEpil
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import choose_int8_tile
 from sardonyx._src.compile.linker import features
 from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.program import Window
 from sardonyx._src.ir import Array
 
 HOST = host_target()
@@ -88,7 +88,7 @@ def test_pointwise_convolutions_are_exact(channels: tuple[int, int], dtype: str)
     expected = (x.astype(np.int64) + 128 * is_signed) @ w[:, :, 0, 0].T.astype(np.int64) + start
     for target in TARGETS:
         weights = pack_integer_weights(
-            w, start, ConvWindow(), target, 1, 126, is_matrix=True, a_is_signed=is_signed
+            w, start, Window(), target, 1, 126, is_matrix=True, a_is_signed=is_signed
         )
         assert bool(weights.tile.amx_words) == has_amx_int8(target)
         packed, memory = pad_to_int8x4(x)
@@ -167,7 +167,7 @@ def test_convolutions_of_packed_rows_are_exact(case: Case, dtype: str) -> None:
     offset = (zero + 128 * is_signed) * w.astype(np.int64).sum((1, 2, 3))
     expected = raw + offset + start
     for target in TARGETS:
-        window = ConvWindow(case.kernel, case.strides, case.dilations, case.pads[:2])
+        window = Window(case.kernel, case.strides, case.dilations, case.pads[:2])
         pixels = n * case.size[0] * case.size[1]
         weights = pack_integer_weights(w, start, window, target, 1, pixels, a_is_signed=is_signed)
         assert weights.packs_rows == bool(weights.tile.amx_words) == has_amx_int8(target)

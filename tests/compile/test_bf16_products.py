@@ -19,7 +19,6 @@ from compile.emulated_amx import emulated_amx, with_emulated_amx
 from compile.test_integer_matmul import compile_for
 from sardonyx._src.compile.codegen.expressions import Apply, Local
 from sardonyx._src.compile.kernels.conv.bf16_convolution import bf16_convolution_step, pack_bf16_weights
-from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.bf16.bf16_arithmetic import has_bf16_products
 from sardonyx._src.compile.kernels.gemm.bf16.bf16_matmul import (
@@ -33,6 +32,7 @@ from sardonyx._src.compile.kernels.gemm.bf16.bf16_words import padded_words
 from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant, pack_bias
 from sardonyx._src.compile.kernels.gemm.tile.amx_tiles import has_amx_bf16
 from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.program import Window
 from sardonyx._src.ir import Array
 
 HOST = host_target()
@@ -43,12 +43,12 @@ TARGETS = [replace(HOST, features=without_amx(HOST.features))]
 TARGETS += [HOST if has_amx_bf16(HOST) else with_emulated_amx(HOST)]
 SIZES = [(1, 1, 1), (3, 5, 7), (17, 64, 33), (33, 200, 70), (5, 2050, 20), (2, 3, 16, 40)]
 WINDOWS = [
-    (64, 33, ConvWindow()),
-    (7, 16, ConvWindow()),
-    (32, 40, ConvWindow((3, 3), (1, 1), (1, 1), (1, 1))),
-    (3, 33, ConvWindow((5, 5), (2, 2), (1, 1), (2, 2))),
-    (5, 16, ConvWindow((3, 2), (1, 2), (1, 2), (1, 0))),
-    (6, 16, ConvWindow((3, 3), (2, 2), (2, 1), (1, 1))),
+    (64, 33, Window()),
+    (7, 16, Window()),
+    (32, 40, Window((3, 3), (1, 1), (1, 1), (1, 1))),
+    (3, 33, Window((5, 5), (2, 2), (1, 1), (2, 2))),
+    (5, 16, Window((3, 2), (1, 2), (1, 2), (1, 0))),
+    (6, 16, Window((3, 3), (2, 2), (2, 1), (1, 1))),
 ]
 
 
@@ -105,7 +105,7 @@ def test_products_are_those_of_rounded_factors(size: tuple[int, ...]) -> None:
 
 @needs_bf16
 @pytest.mark.parametrize("case", WINDOWS, ids=str)
-def test_convolutions_are_those_of_rounded_factors(case: tuple[int, int, ConvWindow]) -> None:
+def test_convolutions_are_those_of_rounded_factors(case: tuple[int, int, Window]) -> None:
     channels, columns, window = case
     x, bias = draw(2, 7, 9, channels), draw(columns, seed=2)
     weights = draw(columns, channels, *window.kernel, seed=1)
@@ -127,9 +127,14 @@ def test_convolutions_are_those_of_rounded_factors(case: tuple[int, int, ConvWin
         assert_close_to_rounded(actual, rounded + added, exact + added, total, weights[0].size)
 
 
-def convolve(x: Array, weights: Array, window: ConvWindow) -> Array:
+def convolve(x: Array, weights: Array, window: Window) -> Array:
     """A convolution of x [N, H, W, C], with the padding of the window on all sides."""
-    (height, width), (dy, dx), (sy, sx), pads = window.kernel, window.dilations, window.strides, window.pads
+    (height, width), (dy, dx), (sy, sx), pads = (
+        window.kernel,
+        window.dilations,
+        window.strides,
+        window.begin_pads,
+    )
     top, left = (int(str(pad)) for pad in pads)
     padded = np.pad(x, ((0, 0), (top, top), (left, left), (0, 0)))
     out_height = (padded.shape[1] - (height - 1) * dy - 1) // sy + 1

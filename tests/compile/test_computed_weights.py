@@ -15,7 +15,7 @@ from sardonyx._src.compile.kernels.conv.computed_weights import (
 )
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import choose_tile
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.compile.program.tensor import dense_temporary
+from sardonyx._src.compile.program.operands.tensor import dense_temporary
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array, Model
 

@@ -11,10 +11,10 @@ from compile import guarded
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.codegen.expressions import Apply, Local, Number, Select
 from sardonyx._src.compile.kernels.conv.convolution import convolution_step
-from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow, pack_conv_weights
+from sardonyx._src.compile.kernels.conv.packed_weights import pack_conv_weights
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.compile.program import Buffer, Step, TensorView
+from sardonyx._src.compile.program import Buffer, Step, TensorView, Window
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import ceil_div, symbol
 
@@ -28,11 +28,11 @@ def draw(seed: int, *shape: int) -> Array:
 
 
 def reference_convolution(
-    x: Array, weights: Array, bias: Array, window: ConvWindow, groups: int, size: tuple[int, int]
+    x: Array, weights: Array, bias: Array, window: Window, groups: int, size: tuple[int, int]
 ) -> Array:
     """The convolution of x [N, H, W, C] with an output of height and width `size`, in float64."""
     columns, channels, *_ = weights.shape
-    (sy, sx), (dy, dx), (top, left) = window.strides, window.dilations, window.pads
+    (sy, sx), (dy, dx), (top, left) = window.strides, window.dilations, window.begin_pads
     assert isinstance(top, int) and isinstance(left, int)
     end_pads = [
         max(0, n * s + d * k) for n, s, d, k in zip(size, (sy, sx), (dy, dx), window.kernel, strict=True)
@@ -54,7 +54,7 @@ def reference_convolution(
 def run_convolution(
     x: Array,
     weights: Array,
-    window: ConvWindow,
+    window: Window,
     *,
     size: tuple[int, int],
     groups: int = 1,
@@ -90,7 +90,7 @@ def assert_close(y: Array, expected_y: Array, rounding: float = ROUNDING) -> Non
     "shape", [(0, 5, 5, 9), (1, 0, 5, 9), (1, 5, 0, 9), (1, 5, 5, 0), (2, 1, 1, 9)], ids=str
 )
 def test_empty_images(shape: tuple[int, ...]) -> None:
-    window = ConvWindow((3, 3), pads=(1, 1))
+    window = Window((3, 3), begin_pads=(1, 1))
     y, expected_y = run_convolution(
         draw(1, *shape), draw(2, 6, shape[3], 3, 3), window, size=(shape[1], shape[2])
     )
@@ -99,7 +99,7 @@ def test_empty_images(shape: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("shape", [(0, 5, 5, 3), (1, 0, 5, 3), (1, 5, 0, 3), (1, 1, 1, 3)], ids=str)
 def test_empty_im2row_buffers(shape: tuple[int, ...]) -> None:
-    window = ConvWindow((3, 3), pads=(1, 1))
+    window = Window((3, 3), begin_pads=(1, 1))
     y, expected_y = run_convolution(draw(1, *shape), draw(2, 6, 3, 3, 3), window, size=(shape[1], shape[2]))
     assert_close(y, expected_y)
     y, expected_y = run_convolution(draw(1, *shape), draw(2, 6, 3, 3, 3), window, size=(0, 0))
@@ -107,7 +107,7 @@ def test_empty_im2row_buffers(shape: tuple[int, ...]) -> None:
 
 
 def test_a_window_of_padding_is_the_bias() -> None:
-    window = ConvWindow((1, 1), (4, 4), pads=(2, 2))
+    window = Window((1, 1), (4, 4), begin_pads=(2, 2))
     y, expected_y = run_convolution(draw(1, 1, 1, 1, 9), draw(2, 6, 9, 1, 1), window, size=(2, 2))
     assert_close(y, expected_y)
     np.testing.assert_array_equal(y[0, 1, 1], draw(5, 6))
@@ -117,7 +117,7 @@ def test_nan_and_infinity_reach_only_the_windows_that_contain_them() -> None:
     x = np.zeros((1, 4, 4, 9), np.float32)
     x[0, 0, 0, 0], x[0, 3, 3, 1] = np.inf, np.nan
     y, _ = run_convolution(
-        x, np.ones((20, 9, 3, 3), np.float32), ConvWindow((3, 3), pads=(1, 1)), size=(4, 4)
+        x, np.ones((20, 9, 3, 3), np.float32), Window((3, 3), begin_pads=(1, 1)), size=(4, 4)
     )
     seen_nan, seen_inf = np.zeros((4, 4), bool), np.zeros((4, 4), bool)
     seen_nan[2:, 2:] = seen_inf[:2, :2] = True
@@ -126,12 +126,10 @@ def test_nan_and_infinity_reach_only_the_windows_that_contain_them() -> None:
     np.testing.assert_array_equal(np.isposinf(y[0]).all(-1), seen_inf)
 
 
-@pytest.mark.parametrize("window", [ConvWindow(), ConvWindow((3, 3), pads=(1, 1))], ids=str)
+@pytest.mark.parametrize("window", [Window(), Window((3, 3), begin_pads=(1, 1))], ids=str)
 @pytest.mark.parametrize("columns", [64, 24])
 @pytest.mark.parametrize("function", ["max", "erf"])
-def test_an_epilogue_reads_scalars_columns_and_matrices(
-    window: ConvWindow, columns: int, function: str
-) -> None:
+def test_an_epilogue_reads_scalars_columns_and_matrices(window: Window, columns: int, function: str) -> None:
     """epilogue = f(x * o0 + o1 + o2), stored into a slice of wider pixels."""
     sum_ = Apply("add", (Apply("add", (Apply("mul", (X, Local("o0"))), Local("o1"))), Local("o2")))
     value = Apply("max", (sum_, Number(0.0))) if function == "max" else Apply("erf", (sum_,))
@@ -163,12 +161,12 @@ def erf(value: float) -> float:
 @pytest.mark.parametrize(
     ("window", "channels"),
     [
-        (ConvWindow(), 12),
-        (ConvWindow((3, 3), (2, 2), pads=(1, 1)), 12),
-        (ConvWindow((3, 3), (2, 2), pads=(1, 1)), 3),
+        (Window(), 12),
+        (Window((3, 3), (2, 2), begin_pads=(1, 1)), 12),
+        (Window((3, 3), (2, 2), begin_pads=(1, 1)), 3),
     ],
 )
-def test_sizes_may_be_symbolic(window: ConvWindow, channels: int) -> None:
+def test_sizes_may_be_symbolic(window: Window, channels: int) -> None:
     n, h, w = symbol("N"), symbol("H"), symbol("W")
     ho, wo = ((ceil_div(size, s)) for size, s in zip((h, w), window.strides, strict=True))
     x, weights = draw(1, 2, 9, 13, channels), draw(2, 40, channels, *window.kernel)
@@ -189,7 +187,7 @@ def test_sizes_may_be_symbolic(window: ConvWindow, channels: int) -> None:
 def test_infinities_stay_in_their_narrow_group() -> None:
     x, weights = draw(1, 1, 3, 3, 32), draw(2, 32, 4, 3, 3)
     x[..., 5] = np.inf
-    y, _ = run_convolution(x, weights, ConvWindow((3, 3), pads=(1, 1)), size=(3, 3), groups=8)
+    y, _ = run_convolution(x, weights, Window((3, 3), begin_pads=(1, 1)), size=(3, 3), groups=8)
     assert np.isfinite(y[..., [*range(4), *range(8, 32)]]).all()
     assert not np.isfinite(y[..., 4:8]).any()
 
@@ -200,7 +198,7 @@ def test_im2row_reads_images_of_any_strides(pixel: int) -> None:
     x, weights, window = (
         draw(1, 2, 9, 20, pixel),
         draw(2, 20, 3, 3, 3),
-        ConvWindow((3, 3), (2, 1), pads=(1, 1)),
+        Window((3, 3), (2, 1), begin_pads=(1, 1)),
     )
     y = np.zeros((2, 5, 20, 20), np.float32)
     (x_tensor, x_buffer), (y_tensor, y_buffer) = guarded.tensor(x), guarded.tensor(y)
@@ -213,5 +211,5 @@ def test_im2row_reads_images_of_any_strides(pixel: int) -> None:
 @pytest.mark.parametrize(("rows", "columns"), [(22, 32), (26, 16), (22, 64)])
 def test_short_row_blocks_have_separate_partial_sums(rows: int, columns: int) -> None:
     x, weights = draw(8, 1, 1, rows, 2200), draw(9, columns, 2200, 1, 1)
-    y, expected_y = run_convolution(x, weights, ConvWindow(), size=(1, rows))
+    y, expected_y = run_convolution(x, weights, Window(), size=(1, rows))
     np.testing.assert_allclose(y, expected_y, atol=ROUNDING * 4 * np.abs(expected_y).max())  # of 2,200 terms

@@ -14,7 +14,7 @@ from models import parse_model
 from sardonyx._src.compile.kernels.selection.non_max_suppression import SuppressionLimits, suppression_step
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
-from sardonyx._src.compile.program.program import BindSizes
+from sardonyx._src.compile.program.steps.program import BindSizes
 from sardonyx._src.ir import Array, Model
 from sardonyx._src.runtime.saved_programs.writing import save_compiled
 

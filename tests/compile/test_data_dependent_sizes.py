@@ -12,7 +12,7 @@ import sardonyx as sx
 from models import parse_model
 from sardonyx._src.compile.printing.formatter import ProgramFormatter
 from sardonyx._src.compile.printing.steps import format_steps
-from sardonyx._src.compile.program.program import BindSizes, FallbackOp, Program
+from sardonyx._src.compile.program.steps.program import BindSizes, FallbackOp, Program
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir import Array
 from sardonyx._src.runtime.engine.engine import NativeEngine

@@ -8,12 +8,11 @@ import pytest
 from compile import guarded
 from compile.lane_widths import with_lanes
 from sardonyx._src.compile.codegen.expressions import Apply, Local, Number
-from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.kernels.depthwise.depthwise import depthwise_step, pack_depthwise_weights
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.tuning import tuning_for
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.compile.program import Buffer, TensorView, row_major_strides
+from sardonyx._src.compile.program import Buffer, TensorView, Window, row_major_strides
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import symbol
@@ -23,13 +22,11 @@ def floats(rng: np.random.Generator, *shape: int) -> Array:
     return rng.standard_normal(shape).astype(np.float32)
 
 
-def compute_expected(
-    x: Array, weights: Array, bias: Array, window: SlidingWindow, out: tuple[int, int]
-) -> Array:
+def compute_expected(x: Array, weights: Array, bias: Array, window: Window, out: tuple[int, int]) -> Array:
     """The convolution in float64."""
     n, height, width, channels = x.shape
     (kh, kw), (sh, sw), (dh, dw) = window.kernel, window.strides, window.dilations
-    top, left = (int(str(p)) for p in window.pads[:2])
+    top, left = (int(str(p)) for p in window.begin_pads)
     extent = ((out[0] - 1) * sh + (kh - 1) * dh + 1, (out[1] - 1) * sw + (kw - 1) * dw + 1)
     padded = np.zeros((n, max(extent[0], top + height), max(extent[1], left + width), channels))
     padded[:, top : top + height, left : left + width] = x
@@ -41,19 +38,17 @@ def compute_expected(
     return total
 
 
-def output_size(size: tuple[int, int], window: SlidingWindow) -> tuple[int, int]:
+def output_size(size: tuple[int, int], window: Window) -> tuple[int, int]:
     """Height and width of the output."""
     lengths = []
     for i in (0, 1):
         extent = (window.kernel[i] - 1) * window.dilations[i] + 1
-        padded = size[i] + int(str(window.pads[i])) + int(str(window.pads[i + 2]))
+        padded = size[i] + int(str(window.begin_pads[i])) + int(str(window.end_pads[i]))
         lengths.append((padded - extent) // window.strides[i] + 1)
     return lengths[0], lengths[1]
 
 
-def assert_convolves(
-    shape: tuple[int, int, int, int], window: SlidingWindow, lanes: int | None = None
-) -> None:
+def assert_convolves(shape: tuple[int, int, int, int], window: Window, lanes: int | None = None) -> None:
     rng = np.random.default_rng(sum(shape))
     x, out = floats(rng, *shape), output_size(shape[1:3], window)
     weights, bias = floats(rng, shape[3], 1, *window.kernel), floats(rng, shape[3])
@@ -72,16 +67,16 @@ def assert_convolves(
 
 
 def test_many_channels_are_split_into_units() -> None:
-    assert_convolves((1, 3, 4, 700), SlidingWindow((3, 3), pads=(1, 1, 1, 1)))
+    assert_convolves((1, 3, 4, 700), Window((3, 3), begin_pads=(1, 1), end_pads=(1, 1)))
 
 
 @pytest.mark.parametrize("shape", [(0, 4, 4, 8), (1, 4, 4, 0), (1, 0, 4, 8), (1, 4, 0, 8)])
 def test_empty_images_are_accepted(shape: tuple[int, int, int, int]) -> None:
-    assert_convolves(shape, SlidingWindow((3, 3), pads=(1, 1, 1, 1)))
+    assert_convolves(shape, Window((3, 3), begin_pads=(1, 1), end_pads=(1, 1)))
 
 
 def test_prefetching_large_images_accesses_no_memory_outside_them() -> None:
-    assert_convolves((1, 3, 43700, 16), SlidingWindow((2, 3), (2, 2), pads=(1, 1, 1, 1)))
+    assert_convolves((1, 3, 43700, 16), Window((2, 3), (2, 2), begin_pads=(1, 1), end_pads=(1, 1)))
     min_floats = tuning_for(host_target()).channels_last.prefetch_min_floats
     assert min_floats <= 3 * 43700 * 16, "the image must be large enough to be prefetched"
 
@@ -92,7 +87,7 @@ def test_padding_is_not_multiplied_with_infinity() -> None:
     y = np.empty((1, 1, 3, 4), np.float32)
     memory = [x, pack_depthwise_weights(weights), y]
     (tx, sx), (tw, sw), (ty, sy) = (guarded.tensor(a) for a in memory)
-    step = depthwise_step(tx, tw, ty, None, SlidingWindow((3, 3), pads=(1, 1, 1, 1)))
+    step = depthwise_step(tx, tw, ty, None, Window((3, 3), begin_pads=(1, 1), end_pads=(1, 1)))
     guarded.run(step, dict(zip((sx, sw, sy), memory, strict=True)))
     np.testing.assert_array_equal(y[0, 0, :, 0], [2, np.inf, np.inf])
 
@@ -121,7 +116,7 @@ def test_epilogue_with_dynamic_sizes_and_strided_pixels() -> None:
     scaled = Apply("mul", (Apply("add", (Local("x"), Local("o0"))), Local("o1")))
     value = Apply("max", (Apply("add", (scaled, Local("o2"))), Number(0.0)))
     epilogue = Epilogue(value, ("matrix", "column", "scalar"))
-    window = SlidingWindow((3, 3), pads=(1, 1, 1, 1))
+    window = Window((3, 3), begin_pads=(1, 1), end_pads=(1, 1))
     step = depthwise_step(tx, tw, ty, tb, window, epilogue, (t_addend, tc, tf))
     memory = {
         x_buffer: x,
@@ -142,6 +137,6 @@ def test_units_of_work_are_output_rows() -> None:
     x, _ = guarded.tensor(np.empty((2, 8, 8, 32), np.float32))
     y, _ = guarded.tensor(np.empty((2, 4, 4, 32), np.float32))
     w, _ = guarded.tensor(np.empty((9, 32), np.float32))
-    step = depthwise_step(x, w, y, None, SlidingWindow((3, 3), (2, 2), pads=(0, 0, 1, 1)))
+    step = depthwise_step(x, w, y, None, Window((3, 3), (2, 2), end_pads=(1, 1)))
     assert step.units == 8
     assert step.flops == 2 * 4 * 4 * 32 * 18

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sardonyx._src.compile.layouts.dim_signatures import RULES, SIGNATURES, match_signature
-from sardonyx._src.compile.partition.registry import MATCHERS, OPERATOR_INDEX
+from sardonyx._src.compile.partition.regions.registry import MATCHERS, OPERATOR_INDEX
 from sardonyx._src.ops.registry import find
 
 # Operators whose kernels take sizes of one operand only, or of their bodies.

@@ -9,8 +9,8 @@ from models import parse_model
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.compile.program import Buffer, Kernel, Step, TensorView
-from sardonyx._src.compile.program.early_updates import order_steps
-from sardonyx._src.compile.program.tensor import BufferRole
+from sardonyx._src.compile.program.memory.early_updates import order_steps
+from sardonyx._src.compile.program.operands.tensor import BufferRole
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Model
 

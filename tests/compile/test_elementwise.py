@@ -11,12 +11,12 @@ import pytest
 from compile import guarded
 from sardonyx._src.compile.codegen.expressions import Apply, Local, Number, Scalar, Select
 from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_step
-from sardonyx._src.compile.kernels.loops.elementwise_space import broadcast_space
+from sardonyx._src.compile.kernels.loops.iteration_space import broadcast_space, simplify
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program import Buffer, Kernel, Step, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
-from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.dims import Known, symbol
 
 LANES = [16, 8, 4, 1]
 F, B = DataType.FLOAT, DataType.BOOL
@@ -153,15 +153,21 @@ def tensor(shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> Te
 
 def test_contiguous_dims_are_coalesced() -> None:
     shape = (2, 3, 4, 8)
-    assert broadcast_space(shape, [tensor(shape)] * 3).dims == (192,)
-    assert broadcast_space(shape, [tensor(shape), tensor((8,))]).dims == (24, 8)
-    assert broadcast_space(shape, [tensor(shape), tensor((2, 1, 1, 8))]).dims == (2, 12, 8)
-    assert broadcast_space(shape, [tensor(shape), tensor(())]).dims == (192,)
+    assert coalesced_dims([tensor(shape)] * 3) == (192,)
+    assert coalesced_dims([tensor(shape), tensor((8,))]) == (24, 8)
+    assert coalesced_dims([tensor(shape), tensor((2, 1, 1, 8))]) == (2, 12, 8)
+    assert coalesced_dims([tensor(shape), tensor(())]) == (192,)
     last = tensor(shape, (96, 1, 24, 3))
-    assert broadcast_space(shape, [last, last]).dims == (192,)
+    assert coalesced_dims([last, last]) == (192,)
     n, c = symbol("N"), symbol("C")
     symbolic = TensorView(F, (n, c, 4, 4), (c * 16, 1, c * 4, c), Buffer("arena", 4, ""))
-    assert broadcast_space(symbolic.shape, [symbolic, symbolic]).dims == (n * c * 16,)
+    assert coalesced_dims([symbolic, symbolic]) == (n * c * 16,)
+    moved = TensorView(F, (c, n, 4), (1, 4 * c, c), Buffer("arena", 4, ""))  # C may be 1, as 4 * C may be 4
+    assert coalesced_dims([moved, moved]) == (n * c * 4,)
+
+
+def coalesced_dims(tensors: list[TensorView]) -> tuple[Known, ...]:
+    return simplify(broadcast_space(tensors[0].shape, tensors), by=0).shape
 
 
 def test_shared_subexpressions_are_evaluated_once() -> None:

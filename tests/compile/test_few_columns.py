@@ -18,7 +18,7 @@ from sardonyx._src.compile.kernels.gemm.unpacked.few_columns import (
     is_few_columns,
 )
 from sardonyx._src.compile.kernels.gemm.unpacked.few_columns_kernel import GRID
-from sardonyx._src.compile.program.tensor import transpose_matrix
+from sardonyx._src.compile.program.operands.tensor import transpose_matrix
 from sardonyx._src.ir import Array, Model, Tensor
 
 LANES = [16, 8, 4, 1]

@@ -17,7 +17,7 @@ from sardonyx._src.compile.kernels.gemm.unpacked.transposed_left import (
 )
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program import Buffer, TensorView
-from sardonyx._src.compile.program.tensor import transpose_matrix
+from sardonyx._src.compile.program.operands.tensor import transpose_matrix
 from sardonyx._src.ir import Array
 
 

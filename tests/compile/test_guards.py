@@ -8,8 +8,9 @@ import pytest
 import sardonyx as sx
 from compile.stages import AVX2, model_of, regions_of, stages_of
 from models import parse_model
-from sardonyx._src.compile.partition import BoundNode, Read, Region, Scope, Write, registry
-from sardonyx._src.compile.partition.registry import is_supported
+from sardonyx._src.compile.partition import BoundNode, Read, Region, Scope, Write
+from sardonyx._src.compile.partition.regions import registry
+from sardonyx._src.compile.partition.regions.registry import is_supported
 from sardonyx._src.compile.prepare.prepare import prepare_model
 from sardonyx._src.compile.program import Guard
 from sardonyx._src.ir.dims import Known, dim_min, symbol

@@ -18,7 +18,7 @@ from sardonyx._src.compile.kernels.gemm.packing.panels import pack_constant
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import make_tile
 from sardonyx._src.compile.kernels.tuning import TUNINGS
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.compile.program.lazy_constants import iter_bytes
+from sardonyx._src.compile.program.operands.lazy_constants import iter_bytes
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 

@@ -8,10 +8,10 @@ import pytest
 from compile.test_lower_integer_products import literal, random_bytes
 from compile.test_requantization import Quantization, convolve, run_native
 from models import parse_model
-from sardonyx._src.compile.partition import dequantized_operands
+from sardonyx._src.compile.partition.quantized import dequantized_operands
 from sardonyx._src.compile.program import Step
-from sardonyx._src.compile.program.memory_plan import plan_memory
-from sardonyx._src.compile.program.program import Program
+from sardonyx._src.compile.program.memory.memory_plan import plan_memory
+from sardonyx._src.compile.program.steps.program import Program
 from sardonyx._src.ir import Array
 from sardonyx._src.runtime.runs.native_program import compile_for_host
 

@@ -14,8 +14,8 @@ from sardonyx._src.compile.kernels.winograd.tiles import TileTransforms
 from sardonyx._src.compile.kernels.winograd.transforms import F2X3, F4X3
 from sardonyx._src.compile.kernels.winograd.weight_transform import transform_weights
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.compile.program import lazy_constants
-from sardonyx._src.compile.program.lazy_constants import LazyConstant, iter_bytes
+from sardonyx._src.compile.program.operands import lazy_constants
+from sardonyx._src.compile.program.operands.lazy_constants import LazyConstant, iter_bytes
 from sardonyx._src.ir import Array
 
 F = np.float32

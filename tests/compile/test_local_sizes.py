@@ -16,8 +16,8 @@ from compile.rotation import rotating_range
 from compile.stages import compile_stages
 from models import parse_model
 from sardonyx._src.compile.program import Step
-from sardonyx._src.compile.program.program import Program, depends_on
-from sardonyx._src.compile.program.verify_local_sizes import verify_local_sizes
+from sardonyx._src.compile.program.steps.program import Program, depends_on
+from sardonyx._src.compile.program.verification.verify_local_sizes import verify_local_sizes
 from sardonyx._src.ir import Array
 from sardonyx._src.runtime.engine.engine import NativeEngine
 from sardonyx._src.runtime.saved_programs.writing import save_compiled

@@ -7,7 +7,7 @@ import pytest
 
 from compile.reference_comparison import assert_matches_reference, normal
 from models import parse_model
-from sardonyx._src.compile.program.program import FallbackOp
+from sardonyx._src.compile.program.steps.program import FallbackOp
 from sardonyx._src.ir import Array
 from sardonyx._src.runtime.limits.run_limits import Bailout
 from sardonyx._src.runtime.runs.native_program import compile_for_host

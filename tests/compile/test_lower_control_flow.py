@@ -12,7 +12,7 @@ from compile.random_subgraphs import SubgraphGenerator
 from compile.reference_comparison import normal
 from models import parse_model
 from sardonyx._src.compile.program import Step
-from sardonyx._src.compile.program.program import FallbackOp, Program
+from sardonyx._src.compile.program.steps.program import FallbackOp, Program
 from sardonyx._src.errors import EvaluationError, LimitError
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.ir import Array

@@ -7,9 +7,9 @@ import pytest
 
 from compile.reference_comparison import normal
 from models import parse_model
-from sardonyx._src.compile.partition import dequantized_operands
+from sardonyx._src.compile.partition.quantized import dequantized_operands
 from sardonyx._src.compile.program import Step
-from sardonyx._src.compile.program.program import FallbackOp
+from sardonyx._src.compile.program.steps.program import FallbackOp
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.interp.run_state import RandomSource
 from sardonyx._src.ir import Array

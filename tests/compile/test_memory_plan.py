@@ -15,18 +15,18 @@ import sardonyx as sx
 from compile.small_programs import NOTHING, X, plan, program, step, tensor
 from models import parse_record
 from sardonyx._src.compile.program import Buffer, Step, TensorView
-from sardonyx._src.compile.program.lazy_constants import CACHE_LINE_BYTES
-from sardonyx._src.compile.program.live_range import LiveRange
-from sardonyx._src.compile.program.memory_plan import (
+from sardonyx._src.compile.program.memory.live_range import LiveRange
+from sardonyx._src.compile.program.memory.memory_plan import (
     MAX_PACKED_BY_SIZE,
     MemoryPlan,
     pack_in_order,
     pack_offsets,
     share_slots,
 )
-from sardonyx._src.compile.program.step import Jump
-from sardonyx._src.compile.program.verify import verify_program
-from sardonyx._src.compile.program.verify_memory_plan import verify_memory_plan
+from sardonyx._src.compile.program.operands.lazy_constants import CACHE_LINE_BYTES
+from sardonyx._src.compile.program.steps.step import Jump
+from sardonyx._src.compile.program.verification.verify import verify_program
+from sardonyx._src.compile.program.verification.verify_memory_plan import verify_memory_plan
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import symbol
 from sardonyx._src.runtime.engine.engine import NativeEngine

@@ -19,7 +19,7 @@ from compile.guarded_programs import assert_stays_in_bounds, run_guarded
 from compile.random_layers import sample
 from models import parse_model
 from sardonyx._src.compile.program import Step
-from sardonyx._src.compile.program.executable import Executable
+from sardonyx._src.compile.program.encoding.executable import Executable
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.ir import Array, Model
 from sardonyx._src.runtime.runs.native_program import compile_for_host

@@ -15,7 +15,7 @@ import replay_corpus
 from compile.stages import AVX2, AVX512, compile_stages
 from sampling import FACTOR
 from sardonyx._src.compile.partition import BoundNode, Region, Scope
-from sardonyx._src.compile.partition.registry import Matcher, matchers_of
+from sardonyx._src.compile.partition.regions.registry import Matcher, matchers_of
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.io.loading.load import load
 
@@ -48,7 +48,9 @@ def official_cases(monkeypatch: pytest.MonkeyPatch) -> Iterator[replay_corpus.Ca
 
 def test_every_region_of_the_official_cases_is_lowered(monkeypatch: pytest.MonkeyPatch) -> None:
     count = 0
-    with patch("sardonyx._src.compile.partition.partition.matchers_of", matchers_that_change_nothing):
+    with patch(
+        "sardonyx._src.compile.partition.partitioner.partition.matchers_of", matchers_that_change_nothing
+    ):
         for case in official_cases(monkeypatch):
             try:
                 model = load(case.model)

@@ -17,7 +17,7 @@ from models import parse_model
 from sampling import FACTOR
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
-from sardonyx._src.compile.program.program import FallbackOp
+from sardonyx._src.compile.program.steps.program import FallbackOp
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.interp.run_state import RandomSource

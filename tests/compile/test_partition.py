@@ -10,9 +10,10 @@ from compile.stages import regions_of, stages_of
 from sardonyx._src.compile.codegen.canonical_text import canonical_text
 from sardonyx._src.compile.lower import LaidOutRegion
 from sardonyx._src.compile.lower.operators.elementwise import Elementwise
-from sardonyx._src.compile.partition import BoundNode, Read, Region, Scope, Write, registry
-from sardonyx._src.compile.partition.fusion import MAX_RESULTS
-from sardonyx._src.compile.partition.group_builder import MAX_FUSED_NODES, MAX_OPERANDS
+from sardonyx._src.compile.partition import BoundNode, Read, Region, Scope, Write
+from sardonyx._src.compile.partition.fusion.fusion import MAX_RESULTS
+from sardonyx._src.compile.partition.fusion.group_builder import MAX_FUSED_NODES, MAX_OPERANDS
+from sardonyx._src.compile.partition.regions import registry
 from sardonyx._src.schema import versions
 
 

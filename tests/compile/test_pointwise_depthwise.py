@@ -11,9 +11,8 @@ from compile import guarded
 from compile.stages import regions_of
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.codegen.expressions import Apply, Local, Number
-from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.kernels.conv.convolution import convolution_step
-from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow, pack_conv_weights
+from sardonyx._src.compile.kernels.conv.packed_weights import pack_conv_weights
 from sardonyx._src.compile.kernels.depthwise.depthwise import depthwise_step, pack_depthwise_weights
 from sardonyx._src.compile.kernels.depthwise.pointwise_depthwise import (
     pointwise_depthwise_step,
@@ -22,7 +21,7 @@ from sardonyx._src.compile.kernels.depthwise.pointwise_depthwise import (
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.tuning import PointwiseDepthwiseTuning
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.compile.program import Buffer, Step, TensorView, row_major_strides
+from sardonyx._src.compile.program import Buffer, Step, TensorView, Window, row_major_strides
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Known, symbol
@@ -30,7 +29,7 @@ from sardonyx._src.ir.dims import Known, symbol
 X, O0 = Local("x"), Local("o0")
 RELU = Epilogue(Apply("max", (X, Number(0.0))))
 SIGMOID = Epilogue(Apply("mul", (X, Apply("sigmoid", (X,)))))  # is not stored from registers
-SAME = SlidingWindow((3, 3), pads=(1, 1, 1, 1))
+SAME = Window((3, 3), begin_pads=(1, 1), end_pads=(1, 1))
 
 
 @dataclass
@@ -39,7 +38,7 @@ class Layers:
 
     shape: tuple[int, int, int, int]
     channels: int
-    window: SlidingWindow = SAME
+    window: Window = SAME
     activation: Epilogue = RELU
     epilogue: Epilogue = RELU
     target: Target | None = None
@@ -52,13 +51,13 @@ class Layers:
             for size in (self.shape, (depth, inputs, 1, 1), (depth, 1, *self.window.kernel), depth)
         )
         self.x = x
-        self.pointwise = pack_conv_weights(matrix, bias, ConvWindow(), self.target or host_target())
+        self.pointwise = pack_conv_weights(matrix, bias, Window(), self.target or host_target())
         self.weights, self.bias = pack_depthwise_weights(depthwise), bias[::-1].copy()
         self.out_shape = (n, *(self.out_length(i, size) for i, size in enumerate((height, width))), depth)
 
     def out_length(self, axis: int, length: int) -> int:
         window = self.window
-        pads = sum(int(str(pad)) for pad in window.pads[axis::2])
+        pads = sum(int(str(pad)) for pad in (window.begin_pads[axis], window.end_pads[axis]))
         extent = (window.kernel[axis] - 1) * window.dilations[axis] + 1
         return (length + pads - extent) // window.strides[axis] + 1
 
@@ -100,7 +99,7 @@ def on_target(step: Step, target: Target | None) -> Step:
 @pytest.mark.parametrize("size", [3, 5])
 @pytest.mark.parametrize("stride", [1, 2])
 def test_kernel_sizes_and_strides(size: int, stride: int) -> None:
-    window = SlidingWindow((size, size), (stride, stride), (1, 1), (size // 2,) * 4)
+    window = Window((size, size), (stride, stride), (1, 1), (size // 2,) * 2, (size // 2,) * 2)
     Layers((2, 13, 19, 11), 35, window).assert_equal_bits()
 
 

@@ -8,12 +8,11 @@ import pytest
 from compile import guarded
 from compile.lane_widths import with_lanes
 from sardonyx._src.compile.codegen.expressions import Apply, Local
-from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.pooling.global_pooling import GlobalPoolKind, global_pooling_step
 from sardonyx._src.compile.kernels.pooling.pixel_blocks import count_blocks, global_pooling_steps
 from sardonyx._src.compile.kernels.pooling.pooling import PoolingAlgorithm, pooling_step
-from sardonyx._src.compile.program import Buffer, TensorView, row_major_strides
+from sardonyx._src.compile.program import Buffer, TensorView, Window, row_major_strides
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import symbol
@@ -35,12 +34,10 @@ def tap_positions(length: int, start: int, taps: int, dilation: int) -> list[int
     return [i for i in range(start, start + taps * dilation, dilation) if 0 <= i < length]
 
 
-def compute_expected(
-    x: Array, algorithm: PoolingAlgorithm, window: SlidingWindow, out: tuple[int, int]
-) -> Array:
+def compute_expected(x: Array, algorithm: PoolingAlgorithm, window: Window, out: tuple[int, int]) -> Array:
     """The pooling in float64, window by window."""
     n, height, width, channels = x.shape
-    top, left, bottom, right = (int(str(p)) for p in window.pads)
+    top, left, bottom, right = (int(str(p)) for p in (*window.begin_pads, *window.end_pads))
     y = np.empty((n, *out, channels))
     for i, j in np.ndindex(*out):
         axes = [
@@ -68,7 +65,7 @@ def compute_expected(
 def assert_pools(
     shape: tuple[int, int, int, int],
     algorithm: PoolingAlgorithm,
-    window: SlidingWindow,
+    window: Window,
     extra_windows: int = 0,
     lanes: int | None = None,
     x: Array | None = None,
@@ -79,7 +76,7 @@ def assert_pools(
     lengths = []
     for i in (0, 1):
         extent = (window.kernel[i] - 1) * window.dilations[i] + 1
-        padded = shape[1 + i] + int(str(window.pads[i])) + int(str(window.pads[i + 2]))
+        padded = shape[1 + i] + int(str(window.begin_pads[i])) + int(str(window.end_pads[i]))
         lengths.append((padded - extent) // window.strides[i] + 1 + extra_windows)
     y = np.full((shape[0], *lengths, shape[3]), 7, np.float32)
     (tx, sx), (ty, sy) = guarded.tensor(x), guarded.tensor(y)
@@ -95,19 +92,17 @@ def assert_pools(
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda p: p.key)
 def test_last_window_may_extend_past_the_padding(algorithm: PoolingAlgorithm) -> None:
-    assert_pools(
-        (1, 7, 9, 17), algorithm, SlidingWindow((3, 3), (2, 2), (1, 1), (1, 0, 1, 1)), extra_windows=1
-    )
+    assert_pools((1, 7, 9, 17), algorithm, Window((3, 3), (2, 2), (1, 1), (1, 0), (1, 1)), extra_windows=1)
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda p: p.key)
 def test_window_of_padding_only_yields_the_value_of_an_empty_window(algorithm: PoolingAlgorithm) -> None:
-    assert_pools((1, 2, 3, 4), algorithm, SlidingWindow((2, 2), (1, 1), (1, 1), (3, 3, 3, 3)))
+    assert_pools((1, 2, 3, 4), algorithm, Window((2, 2), (1, 1), (1, 1), (3, 3), (3, 3)))
 
 
 @pytest.mark.parametrize("shape", [(0, 4, 4, 8), (1, 4, 4, 0), (1, 0, 4, 8), (1, 4, 0, 8)])
 def test_empty_images_are_accepted(shape: tuple[int, int, int, int]) -> None:
-    assert_pools(shape, PoolingAlgorithm("max"), SlidingWindow((3, 3), pads=(1, 1, 1, 1)))
+    assert_pools(shape, PoolingAlgorithm("max"), Window((3, 3), begin_pads=(1, 1), end_pads=(1, 1)))
 
 
 @pytest.mark.parametrize("kernel", [(3, 3), (7, 7)])
@@ -118,7 +113,9 @@ def test_max_pooling_propagates_nan(kernel: tuple[int, int]) -> None:
     x[rng.random(x.shape) < 0.02] = -np.nan
     x[rng.random(x.shape) < 0.1] = np.inf
     x[rng.random(x.shape) < 0.3] = -np.inf
-    assert_pools((1, 12, 17, 18), PoolingAlgorithm("max"), SlidingWindow(kernel, pads=(1, 1, 1, 1)), x=x)
+    assert_pools(
+        (1, 12, 17, 18), PoolingAlgorithm("max"), Window(kernel, begin_pads=(1, 1), end_pads=(1, 1)), x=x
+    )
 
 
 def test_epilogue_with_dynamic_sizes_and_strided_pixels() -> None:
@@ -131,7 +128,7 @@ def test_epilogue_with_dynamic_sizes_and_strided_pixels() -> None:
     ty = TensorView(DataType.FLOAT, (n, h, w, 18), (h * w * 24, w * 24, 24, 1), y_buffer, 3)
     column = floats(rng, 18)
     tc, sc = guarded.tensor(column)
-    window = SlidingWindow((3, 3), pads=(1, 1, 1, 1))
+    window = Window((3, 3), begin_pads=(1, 1), end_pads=(1, 1))
     epilogue = Epilogue(Apply("mul", (Local("x"), Local("o0"))), ("column",))
     step = pooling_step(tx, ty, PoolingAlgorithm("max"), window, epilogue, (tc,))
     guarded.run(step, {x_buffer: x, y_buffer: y, sc: column}, {"n": 2, "h": 5, "w": 8})

@@ -15,10 +15,10 @@ from compile.reference_comparison import normal
 from models import parse_model
 from sardonyx._src.compile.kernels.gemm.bf16.bf16_arithmetic import favors_bf16_products
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.compile.partition.registry import is_supported
+from sardonyx._src.compile.partition.regions.registry import is_supported
 from sardonyx._src.compile.prepare.prepare import prepare_model
 from sardonyx._src.compile.program import Step
-from sardonyx._src.compile.program.program import FallbackOp
+from sardonyx._src.compile.program.steps.program import FallbackOp
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.interp.run_state import RandomSource

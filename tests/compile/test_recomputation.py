@@ -9,8 +9,13 @@ import sardonyx as sx
 from models import parse_model
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
-from sardonyx._src.compile.program.executable import Executable
-from sardonyx._src.compile.program.recomputation import METADATA_KEY, MemoryGoal, live_bytes, peak_bytes
+from sardonyx._src.compile.program.encoding.executable import Executable
+from sardonyx._src.compile.program.memory.recomputation import (
+    METADATA_KEY,
+    MemoryGoal,
+    live_bytes,
+    peak_bytes,
+)
 from sardonyx._src.grad.runnable import without_gradient_nodes
 from sardonyx._src.ir import Array
 from sardonyx._src.train.training_models import algorithm_model, state_values

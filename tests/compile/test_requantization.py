@@ -12,7 +12,7 @@ import pytest
 
 from compile.test_lower_integer_products import literal, random_bytes
 from models import parse_model
-from sardonyx._src.compile.partition import dequantized_operands
+from sardonyx._src.compile.partition.quantized import dequantized_operands
 from sardonyx._src.compile.program import Step
 from sardonyx._src.interp.run_state import RandomSource
 from sardonyx._src.ir import Array

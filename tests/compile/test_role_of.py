@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 import pytest
 
-from sardonyx._src.compile.partition.operand_roles import KernelResult, Role, role_of
+from sardonyx._src.compile.partition.fusion.operand_roles import KernelResult, Role, role_of
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Known, evaluate, symbol
 

@@ -13,13 +13,14 @@ import pytest
 
 from compile import guarded
 from sardonyx._src.compile.kernels.conv.convolution import convolution_step
-from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow, pack_conv_weights
+from sardonyx._src.compile.kernels.conv.packed_weights import pack_conv_weights
 from sardonyx._src.compile.kernels.conv.weight_gradient import weight_gradient_steps
 from sardonyx._src.compile.kernels.depthwise.weight_gradient import depthwise_weight_gradient_step
 from sardonyx._src.compile.kernels.gemm.floats.matmul import matmul_steps
 from sardonyx._src.compile.kernels.gemm.packing.panels import pack_constant, pack_tensor
 from sardonyx._src.compile.kernels.gemm.unpacked.few_rows import few_rows_step, reads_in_place
 from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.program import Window
 from sardonyx._src.ir import Array
 
 UNIT = 2.0**-23 / math.sqrt(12)
@@ -89,7 +90,7 @@ def test_convolutions_sum_blocks_of_their_windows(channels: int, kernel: int) ->
     x, weights = draw(1, 1, 4, 5, channels), draw(2, 20, channels, kernel, kernel)
     size = 5 - kernel
     y = np.full((1, size, size + 1, 20), np.nan, np.float32)
-    window = ConvWindow((kernel, kernel))
+    window = Window((kernel, kernel))
     (x_view, x_buffer), (y_view, y_buffer) = guarded.tensor(x), guarded.tensor(y)
     packed = pack_conv_weights(weights, np.ones(20, np.float32), window, host_target())
     guarded.run([convolution_step(x_view, packed, y_view)], {x_buffer: x, y_buffer: y})
@@ -105,7 +106,7 @@ def test_gradients_by_weights_sum_blocks_of_pixels(shape: tuple[int, int, int], 
     x, dy = draw(1, *shape, 7), draw(2, *shape, 20)
     dw = np.full((20, 7, 1, 1), np.nan, np.float32)
     (x_view, x_buffer), (dy_view, dy_buffer), (dw_view, dw_buffer) = map(guarded.tensor, (x, dy, dw))
-    steps = weight_gradient_steps(x_view, dy_view, dw_view, ConvWindow(), host_target())
+    steps = weight_gradient_steps(x_view, dy_view, dw_view, Window(), host_target())
     guarded.run(steps, {x_buffer: x, dy_buffer: dy, dw_buffer: dw})
     expected = np.einsum("nhwc,nhwm->mc", x.astype(np.float64), dy)
     assert relative_error(dw[:, :, 0, 0], expected) < largest_error(math.prod(shape), block)
@@ -114,7 +115,7 @@ def test_gradients_by_weights_sum_blocks_of_pixels(shape: tuple[int, int, int], 
 def test_depthwise_gradients_by_weights_sum_lines() -> None:
     x, dy, dw = draw(1, 2, 128, 128, 20), draw(2, 2, 128, 128, 20), np.full((20, 1, 1, 1), np.nan, np.float32)
     (x_view, x_buffer), (dy_view, dy_buffer), (dw_view, dw_buffer) = map(guarded.tensor, (x, dy, dw))
-    step = depthwise_weight_gradient_step(x_view, dy_view, dw_view, ConvWindow())
+    step = depthwise_weight_gradient_step(x_view, dy_view, dw_view, Window())
     guarded.run([step], {x_buffer: x, dy_buffer: dy, dw_buffer: dw})
     expected = np.einsum("nhwc,nhwc->c", x.astype(np.float64), dy)
     assert relative_error(dw[:, 0, 0, 0], expected) < largest_error(2 * 128 * 128, 128)

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from sardonyx._src.compile.program import Guard
-from sardonyx._src.compile.program.size_facts import SizeFacts
+from sardonyx._src.compile.program.verification.size_facts import SizeFacts
 from sardonyx._src.ir.dims import Known, dim_max, dim_min, evaluate, symbol
 
 H, W, N, M = (symbol(name) for name in "HWNM")

@@ -8,7 +8,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_record
-from sardonyx._src.compile.program.size_functions import evaluate_sizes
+from sardonyx._src.compile.program.encoding.size_functions import evaluate_sizes
 from sardonyx._src.runtime.engine.engine import NativeEngine
 from sardonyx._src.runtime.runs.native_program import NativeProgram
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from models import parse_model
-from sardonyx._src.compile.partition.registry import is_supported
+from sardonyx._src.compile.partition.regions.registry import is_supported
 from sardonyx._src.compile.prepare import size_guards
 from sardonyx._src.compile.prepare.prepare import PreparedModel, prepare_model
 from sardonyx._src.ir import TensorType

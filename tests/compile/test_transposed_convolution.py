@@ -11,7 +11,6 @@ from compile import guarded
 from compile.stages import AVX2
 from models import parse_model
 from sardonyx._src.compile.codegen.expressions import Apply, Local
-from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
 from sardonyx._src.compile.kernels.conv.transposed import (
     pack_transposed_weights,
     transposed_convolution_steps,
@@ -19,7 +18,8 @@ from sardonyx._src.compile.kernels.conv.transposed import (
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
-from sardonyx._src.compile.program.executable import Executable
+from sardonyx._src.compile.program import Window
+from sardonyx._src.compile.program.encoding.executable import Executable
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import symbol
 
@@ -31,7 +31,7 @@ def draw(seed: int, *shape: int) -> Array:
 
 
 def reference(
-    x: Array, weights: Array, bias: Array, window: ConvWindow, groups: int, size: tuple[int, int]
+    x: Array, weights: Array, bias: Array, window: Window, groups: int, size: tuple[int, int]
 ) -> Array:
     """The transposed convolution of x [N, H, W, C] with an output of height and width `size`, in float64."""
     images, height, width, channels = x.shape
@@ -39,8 +39,8 @@ def reference(
     y = np.zeros((images, *size, groups * columns)) + bias
     group_channels = channels // groups
     for g, iy, ix, ky, kx in np.ndindex(groups, height, width, *window.kernel):
-        oy = iy * window.strides[0] - window.pads[0] + ky * window.dilations[0]
-        ox = ix * window.strides[1] - window.pads[1] + kx * window.dilations[1]
+        oy = iy * window.strides[0] - window.begin_pads[0] + ky * window.dilations[0]
+        ox = ix * window.strides[1] - window.begin_pads[1] + kx * window.dilations[1]
         if 0 <= oy < size[0] and 0 <= ox < size[1]:
             group_slice = slice(g * group_channels, (g + 1) * group_channels)
             taps = weights[group_slice, :, ky, kx].astype(np.float64)
@@ -50,7 +50,7 @@ def reference(
 
 def test_an_epilogue_reads_matrices_of_symbolic_size() -> None:
     window, epilogue = (
-        ConvWindow((4, 4), (2, 2), pads=(1, 1)),
+        Window((4, 4), (2, 2), begin_pads=(1, 1)),
         Epilogue(Apply("add", (X, Local("o0"))), ("matrix",)),
     )
     x, weights, operand = draw(1, 2, 5, 4, 9), draw(2, 9, 20, 4, 4), draw(4, 2, 10, 8, 20)
@@ -72,7 +72,7 @@ def test_an_epilogue_reads_matrices_of_symbolic_size() -> None:
 
 
 def test_narrow_groups_are_transposed() -> None:
-    window = ConvWindow((4, 4), (2, 2), pads=(1, 1))
+    window = Window((4, 4), (2, 2), begin_pads=(1, 1))
     x, weights, bias = draw(1, 1, 4, 5, 32), draw(2, 32, 4, 4, 4), draw(3, 32)
     y = np.full((1, 8, 10, 32), np.nan, np.float32)
     (x_tensor, x_buffer), (y_tensor, y_buffer) = guarded.tensor(x), guarded.tensor(y)
@@ -85,7 +85,7 @@ def test_narrow_groups_are_transposed() -> None:
 
 @pytest.mark.parametrize("shape", [(0, 4, 4, 3), (1, 0, 4, 3), (2, 1, 1, 3)], ids=str)
 def test_empty_images(shape: tuple[int, ...]) -> None:
-    window = ConvWindow((3, 3), (2, 2))
+    window = Window((3, 3), (2, 2))
     x, weights, bias = draw(1, *shape), draw(2, 3, 5, 3, 3), draw(3, 5)
     y = np.full((shape[0], 3, 9, 5), np.nan, np.float32)
     (x_tensor, x_buffer), (y_tensor, y_buffer) = guarded.tensor(x), guarded.tensor(y)

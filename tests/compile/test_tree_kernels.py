@@ -12,7 +12,7 @@ import sardonyx as sx
 from compile.random_trees import FEATURES, MODES, RandomTrees, TreeShape, random_rows, tree_model
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
-from sardonyx._src.compile.program.program import FallbackOp, Program
+from sardonyx._src.compile.program.steps.program import FallbackOp, Program
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.interp.interpreter import Interpreter

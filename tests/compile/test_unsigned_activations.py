@@ -8,7 +8,7 @@ import pytest
 from compile.test_lower_integer_products import literal, random_bytes
 from compile.test_requantization import Quantization, convolve, run_native
 from models import parse_model
-from sardonyx._src.compile.partition import dequantized_operands
+from sardonyx._src.compile.partition.quantized import dequantized_operands
 from sardonyx._src.compile.prepare.unsigned_activations import quantize_unsigned
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array, Tensor

@@ -16,15 +16,15 @@ from sardonyx._src.compile.layouts.laid_out import LayoutCopy, LayoutItem
 from sardonyx._src.compile.layouts.verify import verify_layouts
 from sardonyx._src.compile.lower import LaidOutRegion
 from sardonyx._src.compile.partition import Alias, Region, RegionGraph, Write
-from sardonyx._src.compile.partition.verify import verify_regions
+from sardonyx._src.compile.partition.partitioner.verify import verify_regions
 from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.compile.program import Guard, Step, TensorView
-from sardonyx._src.compile.program.live_range import LiveRange
-from sardonyx._src.compile.program.memory_plan import ArenaSlot, MemoryPlan
-from sardonyx._src.compile.program.program import Action, BindSizes, CopyIn, FallbackOp
-from sardonyx._src.compile.program.step import Jump, RowGroups
-from sardonyx._src.compile.program.verify import verify_program
-from sardonyx._src.compile.program.verify_memory_plan import verify_memory_plan
+from sardonyx._src.compile.program.memory.live_range import LiveRange
+from sardonyx._src.compile.program.memory.memory_plan import ArenaSlot, MemoryPlan
+from sardonyx._src.compile.program.steps.program import Action, BindSizes, CopyIn, FallbackOp
+from sardonyx._src.compile.program.steps.step import Jump, RowGroups
+from sardonyx._src.compile.program.verification.verify import verify_program
+from sardonyx._src.compile.program.verification.verify_memory_plan import verify_memory_plan
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Node, TensorType, Value
 from sardonyx._src.ir.dims import dim_min, symbol

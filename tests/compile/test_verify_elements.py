@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from sardonyx._src.compile.layouts.verify_elements import Box, TensorBoxes, WrittenElements, share_elements
-from sardonyx._src.compile.partition.verify import subgraphs_of
+from sardonyx._src.compile.partition.partitioner.verify import subgraphs_of
 from sardonyx._src.compile.program import Buffer, TensorView
-from sardonyx._src.compile.program.live_range import LiveRange
-from sardonyx._src.compile.program.memory_plan import MemoryPlan
-from sardonyx._src.compile.program.verify_memory_plan import sharing_ranges
+from sardonyx._src.compile.program.memory.live_range import LiveRange
+from sardonyx._src.compile.program.memory.memory_plan import MemoryPlan
+from sardonyx._src.compile.program.verification.verify_memory_plan import sharing_ranges
 from sardonyx._src.dtypes import DataType
 
 IMAGE = (24, 6, 1)  # strides of a buffer [2, 4, 6]

@@ -14,12 +14,12 @@ from sardonyx._src.compile.layouts.laid_out import LayoutItem
 from sardonyx._src.compile.layouts.verify import verify_layouts
 from sardonyx._src.compile.lower import LaidOutRegion
 from sardonyx._src.compile.partition import FusedEpilogue, Read, Region, RegionGraph
-from sardonyx._src.compile.partition.computed_integer_products import ComputedIntegerProduct
-from sardonyx._src.compile.partition.integer_epilogues import constant_operand
-from sardonyx._src.compile.partition.integer_products import IntegerProduct
-from sardonyx._src.compile.partition.verify import verify_regions
+from sardonyx._src.compile.partition.partitioner.verify import verify_regions
+from sardonyx._src.compile.partition.quantized.computed_integer_products import ComputedIntegerProduct
+from sardonyx._src.compile.partition.quantized.integer_epilogues import constant_operand
+from sardonyx._src.compile.partition.quantized.integer_products import IntegerProduct
 from sardonyx._src.compile.program import Buffer, Guard
-from sardonyx._src.compile.program.layout import ROWS
+from sardonyx._src.compile.program.operands.layout import ROWS
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import symbol
 

@@ -8,10 +8,10 @@ import pytest
 import sardonyx as sx
 from compile import guarded
 from models import parse_model
-from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
 from sardonyx._src.compile.kernels.conv.weight_gradient import weight_gradient_steps
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
+from sardonyx._src.compile.program import Window
 from sardonyx._src.ir import Array
 
 
@@ -19,14 +19,14 @@ def draw(seed: int, *shape: int) -> Array:
     return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
 
 
-def compute_expected(x: Array, dy: Array, window: ConvWindow, groups: int) -> Array:
+def compute_expected(x: Array, dy: Array, window: Window, groups: int) -> Array:
     """dw [M, C / groups, *kernel] of x [N, H, W, C] and dy [N, Ho, Wo, M], tap by tap in float64."""
     channels, (_, rows, pixels, columns) = x.shape[-1], dy.shape
     padded = np.pad(x.astype(np.float64), ((0, 0), (50, 50), (50, 50), (0, 0)))
     dw = np.zeros((columns, channels // groups, *window.kernel))
     for ky, kx in np.ndindex(*window.kernel):
-        top = 50 - int(str(window.pads[0])) + ky * window.dilations[0]
-        left = 50 - int(str(window.pads[1])) + kx * window.dilations[1]
+        top = 50 - int(str(window.begin_pads[0])) + ky * window.dilations[0]
+        left = 50 - int(str(window.begin_pads[1])) + kx * window.dilations[1]
         taken = padded[:, top : top + rows * window.strides[0] : window.strides[0]]
         taken = taken[:, :rows, left : left + pixels * window.strides[1] : window.strides[1]][:, :, :pixels]
         for g in range(groups):
@@ -39,18 +39,18 @@ def compute_expected(x: Array, dy: Array, window: ConvWindow, groups: int) -> Ar
 @pytest.mark.parametrize(
     ("image", "channels", "columns", "groups", "window", "out"),
     [
-        ((6, 7), 20, 33, 1, ConvWindow((3, 3), pads=(1, 1)), (6, 7)),
-        ((6, 7), 13, 64, 1, ConvWindow((3, 3), pads=(1, 1)), (6, 7)),
-        ((9, 140), 3, 5, 1, ConvWindow((3, 3), pads=(1, 1)), (9, 140)),
-        ((11, 12), 3, 70, 1, ConvWindow((7, 7), (2, 2), pads=(3, 3)), (6, 6)),
-        ((10, 9), 8, 12, 1, ConvWindow((3, 2), (2, 3), (2, 1), pads=(0, 1)), (3, 3)),
-        ((5, 5), 18, 8, 1, ConvWindow((1, 1)), (5, 5)),  # two even blocks of channels in a tile of one vector
-        ((5, 5), 40, 17, 1, ConvWindow((1, 1)), (5, 5)),
-        ((5, 5), 40, 17, 1, ConvWindow((1, 1), (2, 2)), (3, 3)),
-        ((2, 2), 9, 16, 1, ConvWindow((3, 3), pads=(1, 1)), (2, 2)),
-        ((2, 2), 4, 4, 1, ConvWindow((5, 5), pads=(9, 9)), (16, 16)),
-        ((5, 6), 12, 20, 4, ConvWindow((3, 3), pads=(1, 1)), (5, 6)),
-        ((5, 6), 6, 6, 6, ConvWindow((3, 3)), (3, 4)),
+        ((6, 7), 20, 33, 1, Window((3, 3), begin_pads=(1, 1)), (6, 7)),
+        ((6, 7), 13, 64, 1, Window((3, 3), begin_pads=(1, 1)), (6, 7)),
+        ((9, 140), 3, 5, 1, Window((3, 3), begin_pads=(1, 1)), (9, 140)),
+        ((11, 12), 3, 70, 1, Window((7, 7), (2, 2), begin_pads=(3, 3)), (6, 6)),
+        ((10, 9), 8, 12, 1, Window((3, 2), (2, 3), (2, 1), begin_pads=(0, 1)), (3, 3)),
+        ((5, 5), 18, 8, 1, Window((1, 1)), (5, 5)),  # two even blocks of channels in a tile of one vector
+        ((5, 5), 40, 17, 1, Window((1, 1)), (5, 5)),
+        ((5, 5), 40, 17, 1, Window((1, 1), (2, 2)), (3, 3)),
+        ((2, 2), 9, 16, 1, Window((3, 3), begin_pads=(1, 1)), (2, 2)),
+        ((2, 2), 4, 4, 1, Window((5, 5), begin_pads=(9, 9)), (16, 16)),
+        ((5, 6), 12, 20, 4, Window((3, 3), begin_pads=(1, 1)), (5, 6)),
+        ((5, 6), 6, 6, 6, Window((3, 3)), (3, 4)),
     ],
     ids=str,
 )
@@ -59,7 +59,7 @@ def test_kernel(
     channels: int,
     columns: int,
     groups: int,
-    window: ConvWindow,
+    window: Window,
     out: tuple[int, int],
 ) -> None:
     x, dy = draw(1, 3, *image, channels), draw(2, 3, *out, columns)

@@ -7,7 +7,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.compile.partition.registry import is_supported
+from sardonyx._src.compile.partition.regions.registry import is_supported
 from sardonyx._src.compile.prepare.prepare import prepare_model
 
 INITIALIZERS = """float c = {0.5}, uint8[1,1] byte = {3}, float[1,2] pair = {1, 2}, int64[2] shape = {1500, 5000},

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sardonyx._src.compile.partition.registry import OPERATOR_INDEX, PATTERN_INDEX
+from sardonyx._src.compile.partition.regions.registry import OPERATOR_INDEX, PATTERN_INDEX
 from sardonyx._src.ops import registry
 from sardonyx._src.ops.api import OPERATORS
 from sardonyx._src.ops.index import INDEX_FILE, Index, module_names

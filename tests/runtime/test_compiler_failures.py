@@ -16,7 +16,8 @@ from sardonyx._src.compile.layouts.assignment import LayoutAssignment
 from sardonyx._src.compile.llvm import loaded_kernels
 from sardonyx._src.compile.lower import driver as lowering_driver
 from sardonyx._src.compile.lower import registry
-from sardonyx._src.compile.partition import Region, Scope, partition
+from sardonyx._src.compile.partition import Region, Scope
+from sardonyx._src.compile.partition.partitioner import partition
 from sardonyx._src.ir import Node
 from sardonyx._src.rewrite.engine import driver
 from sardonyx._src.rewrite.engine.edit import Edit
@@ -79,7 +80,7 @@ STAGES = {
     "infer": "sardonyx._src.compile.prepare.prepare.infer_types",
     "promote": "sardonyx._src.compile.prepare.prepare.promote_half_precision",
     "partition": PIPELINE + "partition",
-    "match": "sardonyx._src.compile.partition.partition.find_region",
+    "match": "sardonyx._src.compile.partition.partitioner.partition.find_region",
     "assign_layouts": PIPELINE + "assign_layouts",
     "place": "sardonyx._src.compile.layouts.assignment.LayoutAssignment.place_kernel",
     "lower": PIPELINE + "lower",

@@ -6,7 +6,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_record
-from sardonyx._src.compile.program.length_equations import LengthEquation, length_equation
+from sardonyx._src.compile.program.encoding.length_equations import LengthEquation, length_equation
 from sardonyx._src.ir.dims import parse
 from sardonyx._src.runtime.declarations.declared_equations import declared_equations
 from sardonyx._src.runtime.declarations.inner_declarations import OpenDim, StaticDeclarations

@@ -9,7 +9,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.compile.program import size_functions
+from sardonyx._src.compile.program.encoding import size_functions
 from sardonyx._src.errors import EvaluationError, InputError
 from sardonyx._src.ir import Array, Model
 from sardonyx._src.ir.dims import Known

@@ -7,7 +7,7 @@ import sys
 from types import FrameType
 
 from sardonyx._src.compile.llvm.executable_memory import CODE_OWNERS
-from sardonyx._src.compile.program.live_objects import MIN_REMOVAL, LiveObjects
+from sardonyx._src.compile.llvm.live_objects import MIN_REMOVAL, LiveObjects
 from sardonyx._src.runtime.specialization.fork_locks import LOCK_OWNERS
 
 

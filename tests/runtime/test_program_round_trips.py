@@ -23,9 +23,9 @@ from sampling import FACTOR, seed_range
 from sardonyx._src.compile.linker import features
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
-from sardonyx._src.compile.program.executable import Executable
-from sardonyx._src.compile.program.lazy_constants import LazyConstant
-from sardonyx._src.compile.program.size_functions import sized_values
+from sardonyx._src.compile.program.encoding.executable import Executable
+from sardonyx._src.compile.program.encoding.size_functions import sized_values
+from sardonyx._src.compile.program.operands.lazy_constants import LazyConstant
 from sardonyx._src.io import file_stamps
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Expr, Known

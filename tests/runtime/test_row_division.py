@@ -12,7 +12,7 @@ from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.gemm.packing.panels import choose_panel_tile
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
-from sardonyx._src.compile.program.step import RowGroups
+from sardonyx._src.compile.program.steps.step import RowGroups
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import evaluate
 from sardonyx._src.runtime.limits.thread_pool import HAS_THREADS

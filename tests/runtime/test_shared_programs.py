@@ -14,11 +14,11 @@ import pytest
 import sardonyx as sx
 from models import parse_model
 from sardonyx._src.compile.lower.registry import LOWERINGS, lowering_of
-from sardonyx._src.compile.partition.registry import MATCHERS, PATTERNS, is_supported
+from sardonyx._src.compile.partition.regions.registry import MATCHERS, PATTERNS, is_supported
 from sardonyx._src.compile.program import Buffer
 from sardonyx._src.compile.program import TensorView as Operand
-from sardonyx._src.compile.program.lazy_constants import LazyConstant
-from sardonyx._src.compile.program.program import Program
+from sardonyx._src.compile.program.operands.lazy_constants import LazyConstant
+from sardonyx._src.compile.program.steps.program import Program
 from sardonyx._src.ir import Array, Model, Node, Tensor, TensorType
 from sardonyx._src.ops.api import OPERATORS, Operator
 from sardonyx._src.ops.registry import find, operators

@@ -13,7 +13,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.compile.program.assumptions import BranchTaken, RankObserved, format_assumptions
+from sardonyx._src.compile.program.steps.assumptions import BranchTaken, RankObserved, format_assumptions
 from sardonyx._src.io import file_stamps
 from sardonyx._src.ir import Array, Model
 from sardonyx._src.ops.api import RuntimeValue

@@ -10,7 +10,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.compile.program.assumptions import ElementsObserved, RankObserved, format_assumptions
+from sardonyx._src.compile.program.steps.assumptions import ElementsObserved, RankObserved, format_assumptions
 from sardonyx._src.errors import DecodeError
 from sardonyx._src.io import file_stamps
 from sardonyx._src.ir import Array

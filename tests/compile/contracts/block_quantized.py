@@ -16,7 +16,7 @@ from sardonyx._src.compile.kernels.block_quantized.int8_rows import quantize_row
 from sardonyx._src.compile.kernels.block_quantized.matmul import block_quantized_matmul_step
 from sardonyx._src.compile.kernels.gemm.integer.int8_dot import has_vnni
 from sardonyx._src.compile.program import Step
-from sardonyx._src.compile.program.tensor import dense_temporary
+from sardonyx._src.compile.program.operands.tensor import dense_temporary
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 

@@ -23,23 +23,23 @@ from sardonyx._src.compile.kernels.conv.integer_convolution import (
     integer_convolution_step,
     pack_integer_weights,
 )
-from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow, pack_conv_weights, packs_lines
+from sardonyx._src.compile.kernels.conv.packed_weights import pack_conv_weights, packs_lines
 from sardonyx._src.compile.kernels.gemm.bf16.bf16_arithmetic import has_bf16_products
 from sardonyx._src.compile.kernels.gemm.bf16.bf16_words import BF16_PER_WORD
 from sardonyx._src.compile.kernels.gemm.integer.packed_int8 import make_padded_temporary, view_as_int8x4
 from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant
 from sardonyx._src.compile.kernels.gemm.tile.integer_epilogue import IntegerEpilogue
-from sardonyx._src.compile.program import Step
+from sardonyx._src.compile.program import Step, Window
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 
 WINDOWS = (
-    ConvWindow(),
-    ConvWindow((3, 3), pads=(1, 1)),
-    ConvWindow((1, 1), (2, 2)),
-    ConvWindow((3, 2), (2, 1), (1, 2), (1, 0)),
-    ConvWindow((1, 5), pads=(0, 4)),
-    ConvWindow((2, 3), (1, 2), (3, 1), (1, 0)),
+    Window(),
+    Window((3, 3), begin_pads=(1, 1)),
+    Window((1, 1), (2, 2)),
+    Window((3, 2), (2, 1), (1, 2), (1, 0)),
+    Window((1, 5), begin_pads=(0, 4)),
+    Window((2, 3), (1, 2), (3, 1), (1, 0)),
 )
 PIXELS = (
     *range(24),
@@ -49,11 +49,11 @@ PIXELS = (
 
 
 def image_of(
-    trial: Trial, window: ConvWindow, pixels: int, channels: int, lines: int = 2
+    trial: Trial, window: Window, pixels: int, channels: int, lines: int = 2
 ) -> tuple[Array, tuple[int, int]]:
     """Two images, and the height and width of the output with equal pads on both sides."""
     x = trial.integers(2, lines, pixels, channels)
-    return x, output_size((lines, pixels), window, window.pads)
+    return x, output_size((lines, pixels), window, window.begin_pads)
 
 
 def convolution(
@@ -62,7 +62,7 @@ def convolution(
     pixels: int,
     columns: int,
     channels: int,
-    window: ConvWindow,
+    window: Window,
     groups: int,
     gap: Gap,
 ) -> Sequence[Step]:
@@ -94,7 +94,7 @@ def convolution_with_epilogue(
     pixels: int,
     columns: int,
     channels: int,
-    window: ConvWindow,
+    window: Window,
     epilogue: EpilogueKind,
     gap: Gap,
 ) -> Sequence[Step]:
@@ -118,7 +118,7 @@ def epilogue_axes(target: Target) -> Axes:
 
 
 def channels_first_convolution(
-    trial: Trial, lines: int, pixels: int, columns: int, channels: int, window: ConvWindow
+    trial: Trial, lines: int, pixels: int, columns: int, channels: int, window: Window
 ) -> Sequence[Step]:
     """By an im2row buffer of images whose channels are planes."""
     x, size = image_of(trial, window, pixels, channels, lines)
@@ -129,7 +129,7 @@ def channels_first_convolution(
 
 
 def channels_first_axes(target: Target) -> Axes:
-    windows = (WINDOWS[1], ConvWindow((3, 3), (2, 2), pads=(1, 1)), WINDOWS[5])
+    windows = (WINDOWS[1], Window((3, 3), (2, 2), begin_pads=(1, 1)), WINDOWS[5])
     return {
         "lines": (1, 2, 7),
         "pixels": (*PIXELS, 2 * target.lanes + 1),
@@ -140,7 +140,7 @@ def channels_first_axes(target: Target) -> Axes:
 
 
 def narrow_convolution(
-    trial: Trial, pixels: int, vectors: int, channels: int, window: ConvWindow, is_computed: bool
+    trial: Trial, pixels: int, vectors: int, channels: int, window: Window, is_computed: bool
 ) -> Sequence[Step] | None:
     """Groups of few channels, several of which share a vector."""
     groups, rest = divmod(vectors * trial.target.lanes, channels)
@@ -175,7 +175,7 @@ def narrow_axes(target: Target) -> Axes:
 
 
 def integer_convolution(
-    trial: Trial, pixels: int, columns: int, channels: int, window: ConvWindow, dtype: str, groups: int
+    trial: Trial, pixels: int, columns: int, channels: int, window: Window, dtype: str, groups: int
 ) -> Sequence[Step] | None:
     """Padding is the zero point; rows of bytes are padded to words."""
     if groups > 1 and channels % 4:
@@ -206,7 +206,7 @@ def integer_axes(target: Target) -> Axes:
 
 
 def bf16_convolution(
-    trial: Trial, pixels: int, columns: int, channels: int, window: ConvWindow, gap: Gap
+    trial: Trial, pixels: int, columns: int, channels: int, window: Window, gap: Gap
 ) -> Sequence[Step] | None:
     """Windows are packed in rows of words."""
     if gap and packs_lines(channels, window, BF16_PER_WORD):

@@ -15,18 +15,17 @@ from compile.contracts.trial import Gap, Trial
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.conv.computed_weights import pack_computed_weights
 from sardonyx._src.compile.kernels.conv.convolution import convolution_step
-from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
 from sardonyx._src.compile.kernels.conv.transposed import (
     pack_computed_transposed_weights,
     pack_transposed_weights,
     transposed_convolution_steps,
 )
 from sardonyx._src.compile.kernels.conv.weight_gradient import weight_gradient_steps
-from sardonyx._src.compile.program import Step
+from sardonyx._src.compile.program import Step, Window
 
 
 def weight_gradient(
-    trial: Trial, channels: int, columns: int, window: ConvWindow, groups: int, pixels: int, gap: Gap
+    trial: Trial, channels: int, columns: int, window: Window, groups: int, pixels: int, gap: Gap
 ) -> Sequence[Step]:
     x, size = image_of(trial, window, pixels, channels * groups)
     dy = trial.integers(2, *size, columns * groups)
@@ -46,7 +45,7 @@ def weight_gradient_axes(target: Target) -> Axes:
 
 
 def computed_convolution(
-    trial: Trial, pixels: int, columns: int, channels: int, window: ConvWindow, groups: int
+    trial: Trial, pixels: int, columns: int, channels: int, window: Window, groups: int
 ) -> Sequence[Step]:
     """Weights and bias that steps pack."""
     x, size = image_of(trial, window, pixels, channels * groups)
@@ -66,13 +65,13 @@ def computed_axes(target: Target) -> Axes:
         "pixels": (1, 2, 7),
         "columns": vector_edges(target),
         "channels": (1, 2, 3, 8, 9, 17),
-        "window": (*WINDOWS, ConvWindow((7, 7), pads=(3, 3)), ConvWindow((5, 4), pads=(2, 2))),
+        "window": (*WINDOWS, Window((7, 7), begin_pads=(3, 3)), Window((5, 4), begin_pads=(2, 2))),
         "groups": (1, 3),
     }
 
 
 def transposed_convolution(
-    trial: Trial, pixels: int, columns: int, channels: int, window: ConvWindow, groups: int, is_computed: bool
+    trial: Trial, pixels: int, columns: int, channels: int, window: Window, groups: int, is_computed: bool
 ) -> Sequence[Step]:
     x = trial.integers(2, 3, pixels, channels * groups)
     size = transposed_size((3, pixels), window)
@@ -91,12 +90,12 @@ def transposed_convolution(
     return [*steps, *transposed_convolution_steps(trial.input(x), phases, y)]
 
 
-def transposed_size(image: tuple[int, int], window: ConvWindow) -> tuple[int, int]:
+def transposed_size(image: tuple[int, int], window: Window) -> tuple[int, int]:
     """Height and width of the output, with equal pads on both sides."""
     height, width = (
         max(0, (n - 1) * s + (k - 1) * d + 1 - 2 * int(str(pad))) if n else 0
         for n, s, k, d, pad in zip(
-            image, window.strides, window.kernel, window.dilations, window.pads, strict=True
+            image, window.strides, window.kernel, window.dilations, window.begin_pads, strict=True
         )
     )
     return height, width
@@ -104,11 +103,11 @@ def transposed_size(image: tuple[int, int], window: ConvWindow) -> tuple[int, in
 
 def transposed_axes(target: Target) -> Axes:
     windows = (
-        ConvWindow((2, 2), (2, 2)),
-        ConvWindow((4, 4), (2, 2), pads=(1, 1)),
-        ConvWindow((3, 2), (2, 3), (2, 3), pads=(0, 1)),
-        ConvWindow((3, 3), pads=(1, 1)),
-        ConvWindow((1, 1), (3, 2)),
+        Window((2, 2), (2, 2)),
+        Window((4, 4), (2, 2), begin_pads=(1, 1)),
+        Window((3, 2), (2, 3), (2, 3), begin_pads=(0, 1)),
+        Window((3, 3), begin_pads=(1, 1)),
+        Window((1, 1), (3, 2)),
     )
     return {
         "pixels": (*range(14), 20, 33),

@@ -9,19 +9,17 @@ from compile.contracts.references import convolve, output_size
 from compile.contracts.trial import Gap, Trial
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.codegen.expressions import Apply, Number
-from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
-from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
 from sardonyx._src.compile.kernels.conv.pixel_lanes import pixel_lanes_step
 from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
-from sardonyx._src.compile.program import Step
+from sardonyx._src.compile.program import Step, Window
 
 WINDOWS = (
-    SlidingWindow((3, 3), pads=(1, 1, 1, 1)),
-    SlidingWindow((1, 1)),
-    SlidingWindow((1, 5), pads=(0, 4, 0, 4)),
-    SlidingWindow((3, 2), (2, 1), (1, 2), (1, 0, 1, 2)),
-    SlidingWindow((2, 3), (1, 1), (3, 1), (4, 9, 0, 0)),
-    SlidingWindow((9, 9), pads=(4, 4, 4, 4)),
+    Window((3, 3), begin_pads=(1, 1), end_pads=(1, 1)),
+    Window((1, 1)),
+    Window((1, 5), begin_pads=(0, 4), end_pads=(0, 4)),
+    Window((3, 2), (2, 1), (1, 2), (1, 0), (1, 2)),
+    Window((2, 3), (1, 1), (3, 1), (4, 9)),
+    Window((9, 9), begin_pads=(4, 4), end_pads=(4, 4)),
 )
 
 
@@ -31,16 +29,15 @@ def convolution_to_few_channels(
     pixels: int,
     columns: int,
     channels: int,
-    window: SlidingWindow,
+    window: Window,
     epilogue: str,
     gap: Gap,
 ) -> Sequence[Step]:
     """An output with padding on both sides; the epilogue doubles the result."""
     x = trial.integers(2, lines, pixels, channels)
     weights, bias = trial.integers(columns, channels, *window.kernel), trial.integers(columns)
-    size = output_size((lines, pixels), window, window.pads[2:])
-    geometry = ConvWindow(window.kernel, window.strides, window.dilations, window.pads[:2])
-    y = convolve(x, weights, geometry, size) + bias * ("bias" in epilogue)
+    size = output_size((lines, pixels), window, window.end_pads)
+    y = convolve(x, weights, window, size) + bias * ("bias" in epilogue)
     y = y * 2 if "twice" in epilogue else y
     fused = Epilogue(Apply("mul", (RESULT, Number(2.0)))) if "twice" in epilogue else None
     operand, result = trial.input(x.transpose(0, 3, 1, 2).copy(), gap), y.transpose(0, 3, 1, 2).copy()

@@ -19,7 +19,7 @@ from sardonyx._src.compile.kernels.data_movement.pad import PadMode, pad_steps
 from sardonyx._src.compile.kernels.data_movement.triangle import triangle_step
 from sardonyx._src.compile.kernels.data_movement.write_sizes import write_sizes_step
 from sardonyx._src.compile.program import Step
-from sardonyx._src.compile.program.tensor import transpose_matrix
+from sardonyx._src.compile.program.operands.tensor import transpose_matrix
 
 TYPES = ("uint8", "int16", "float32", "int64", "complex128")
 INDICES = ("int32", "int64")

@@ -24,7 +24,7 @@ from sardonyx._src.compile.kernels.data_movement.one_hot import one_hot_steps
 from sardonyx._src.compile.kernels.data_movement.reverse_sequence import reverse_sequence_step
 from sardonyx._src.compile.kernels.data_movement.scatter_reduction import NATIVE_SCATTER_REDUCTIONS
 from sardonyx._src.compile.program import Step
-from sardonyx._src.compile.program.tensor import dense_temporary
+from sardonyx._src.compile.program.operands.tensor import dense_temporary
 from sardonyx._src.dtypes import DataType
 
 NUMBERS = ("float32", "float64", "int32", "int64")

@@ -8,7 +8,6 @@ import numpy as np
 
 from compile.contracts.contract import Axes, Contract, vector_edges
 from compile.contracts.references import (
-    Window,
     add_epilogue,
     differentiate_weights,
     output_size,
@@ -17,8 +16,7 @@ from compile.contracts.references import (
 from compile.contracts.trial import Gap, Trial
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.codegen.expressions import Apply, Number
-from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
-from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow, pack_conv_weights
+from sardonyx._src.compile.kernels.conv.packed_weights import pack_conv_weights
 from sardonyx._src.compile.kernels.depthwise.depthwise import depthwise_step, pack_depthwise_weights
 from sardonyx._src.compile.kernels.depthwise.integer_depthwise import (
     integer_depthwise_step,
@@ -28,16 +26,16 @@ from sardonyx._src.compile.kernels.depthwise.pointwise_depthwise import pointwis
 from sardonyx._src.compile.kernels.depthwise.weight_gradient import depthwise_weight_gradient_step
 from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
 from sardonyx._src.compile.kernels.gemm.tile.integer_epilogue import IntegerEpilogue
-from sardonyx._src.compile.program import Step
+from sardonyx._src.compile.program import Step, Window
 from sardonyx._src.ir import Array
 
 WINDOWS = (
-    SlidingWindow((3, 3), pads=(1, 1, 1, 1)),
-    SlidingWindow((1, 1)),
-    SlidingWindow((5, 4), (2, 2), pads=(2, 1, 1, 2)),
-    SlidingWindow((3, 3), (1, 2), (2, 3), (2, 0, 1, 3)),
-    SlidingWindow((1, 9), pads=(0, 4, 0, 4)),
-    SlidingWindow((3, 3), pads=(4, 5, 4, 5)),
+    Window((3, 3), begin_pads=(1, 1), end_pads=(1, 1)),
+    Window((1, 1)),
+    Window((5, 4), (2, 2), begin_pads=(2, 1), end_pads=(1, 2)),
+    Window((3, 3), (1, 2), (2, 3), (2, 0), (1, 3)),
+    Window((1, 9), begin_pads=(0, 4), end_pads=(0, 4)),
+    Window((3, 3), begin_pads=(4, 5), end_pads=(4, 5)),
 )
 PIXELS = range(30)  # of a line: tiles have up to 14
 
@@ -50,8 +48,8 @@ def convolve_channels(x: Array, weights: Array, window: Window, size: tuple[int,
     return y
 
 
-def depthwise(trial: Trial, pixels: int, channels: int, window: SlidingWindow, gap: Gap) -> Sequence[Step]:
-    x, size = trial.integers(2, 3, pixels, channels), output_size((3, pixels), window, window.pads[2:])
+def depthwise(trial: Trial, pixels: int, channels: int, window: Window, gap: Gap) -> Sequence[Step]:
+    x, size = trial.integers(2, 3, pixels, channels), output_size((3, pixels), window, window.end_pads)
     weights, bias = trial.integers(channels, 1, *window.kernel), trial.integers(channels)
     fused, operands, y = add_epilogue(trial, "cheap", convolve_channels(x, weights, window, size) + bias, gap)
     packed = trial.input(pack_depthwise_weights(weights))
@@ -69,9 +67,9 @@ def depthwise_axes(target: Target) -> Axes:
 
 
 def depthwise_weight_gradient(
-    trial: Trial, pixels: int, channels: int, window: ConvWindow, gap: Gap
+    trial: Trial, pixels: int, channels: int, window: Window, gap: Gap
 ) -> Sequence[Step]:
-    size = output_size((3, pixels), window, window.pads)
+    size = output_size((3, pixels), window, window.begin_pads)
     x, dy = trial.integers(2, 3, pixels, channels), trial.integers(2, *size, channels)
     dw = trial.result(differentiate_weights(x, dy, window, channels))
     return [depthwise_weight_gradient_step(trial.input(x, gap), trial.input(dy, gap), dw, window)]
@@ -79,11 +77,11 @@ def depthwise_weight_gradient(
 
 def gradient_axes(target: Target) -> Axes:
     windows = (
-        ConvWindow((3, 3), pads=(1, 1)),
-        ConvWindow((5, 3), (2, 2), pads=(2, 1)),
-        ConvWindow((3, 2), (2, 3), (2, 1), (0, 1)),
-        ConvWindow((1, 1)),
-        ConvWindow((2, 5), pads=(9, 9)),
+        Window((3, 3), begin_pads=(1, 1)),
+        Window((5, 3), (2, 2), begin_pads=(2, 1)),
+        Window((3, 2), (2, 3), (2, 1), (0, 1)),
+        Window((1, 1)),
+        Window((2, 5), begin_pads=(9, 9)),
     )
     return {
         "pixels": PIXELS,
@@ -94,12 +92,12 @@ def gradient_axes(target: Target) -> Axes:
 
 
 def integer_depthwise(
-    trial: Trial, pixels: int, channels: int, window: SlidingWindow, dtype: str, zero: int
+    trial: Trial, pixels: int, channels: int, window: Window, dtype: str, zero: int
 ) -> Sequence[Step]:
     info, point = np.iinfo(dtype), zero if dtype == "uint8" else -zero // 2
     x = trial.integers(2, 3, pixels, channels, low=info.min, high=info.max, dtype=dtype)
     weights = trial.integers(channels, 1, *window.kernel, low=-128, high=127, dtype=np.int8)
-    size = output_size((3, pixels), window, window.pads[2:])
+    size = output_size((3, pixels), window, window.end_pads)
     start = trial.integers(channels, dtype=np.int32)
     y = trial.result(convolve_channels(x.astype(np.int64) - point, weights, window, size) + start, np.int32)
     constants = trial.input(pack_int8_depthwise_weights(weights, trial.target)), trial.input(start)
@@ -117,15 +115,15 @@ def integer_axes(target: Target) -> Axes:
 
 
 def pointwise_depthwise(
-    trial: Trial, pixels: int, lines: int, channels: int, inputs: int, window: SlidingWindow
+    trial: Trial, pixels: int, lines: int, channels: int, inputs: int, window: Window
 ) -> Sequence[Step]:
     """A pointwise convolution with an activation, and the depthwise one that reads it from a ring buffer."""
     x, matrix = trial.integers(2, lines, pixels, inputs), trial.integers(channels, inputs, 1, 1)
     weights, bias = trial.integers(channels, 1, *window.kernel), trial.integers(channels)
     between = np.maximum(x.astype(np.float64) @ matrix[:, :, 0, 0].T + bias, 0)
-    size = output_size((lines, pixels), window, window.pads[2:])
+    size = output_size((lines, pixels), window, window.end_pads)
     y = trial.result(convolve_channels(between, weights, window, size) + bias, gap=2)
-    pointwise = pack_conv_weights(matrix, bias, ConvWindow(), trial.target)
+    pointwise = pack_conv_weights(matrix, bias, Window(), trial.target)
     activation = Epilogue(Apply("max", (RESULT, Number(0.0))))
     constants = trial.input(pack_depthwise_weights(weights)), trial.input(bias)
     step = pointwise_depthwise_step(
@@ -137,11 +135,11 @@ def pointwise_depthwise(
 def pointwise_axes(target: Target) -> Axes:
     lanes = target.lanes
     windows = (
-        SlidingWindow((3, 3), pads=(1, 1, 1, 1)),
-        SlidingWindow((3, 3), (2, 2), pads=(0, 0, 1, 1)),
-        SlidingWindow((3, 3), (1, 2), (2, 3), (4, 0, 0, 7)),
-        SlidingWindow((5, 1), (5, 1)),
-        SlidingWindow((3, 3), (1, 1), (3, 1), (0, 0, 8, 0)),
+        Window((3, 3), begin_pads=(1, 1), end_pads=(1, 1)),
+        Window((3, 3), (2, 2), end_pads=(1, 1)),
+        Window((3, 3), (1, 2), (2, 3), (4, 0), (0, 7)),
+        Window((5, 1), (5, 1)),
+        Window((3, 3), (1, 1), (3, 1), (0, 0), (8, 0)),
     )
     return {
         "pixels": PIXELS[1:16],

@@ -32,7 +32,7 @@ from sardonyx._src.compile.kernels.gemm.unpacked.few_rows import few_rows_step, 
 from sardonyx._src.compile.kernels.gemm.unpacked.transposed_left import exchanged_product, with_dense_rows
 from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.program import Step
-from sardonyx._src.compile.program.tensor import transpose_matrix
+from sardonyx._src.compile.program.operands.tensor import transpose_matrix
 
 ROWS = around(10)  # the tallest tile
 UNIT_ROWS = (47, 48, 49, 97, 287, 288, 289)  # rows of a unit, and of those that are computed together

@@ -17,7 +17,7 @@ from sardonyx._src.compile.kernels.gemm.packing.panels import Panels, choose_pan
 from sardonyx._src.compile.kernels.selection.group_rows import SPARE_STARTS, group_rows_step
 from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.program import Step, TensorView
-from sardonyx._src.compile.program.tensor import dense_temporary
+from sardonyx._src.compile.program.operands.tensor import dense_temporary
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 

@@ -13,7 +13,7 @@ from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.unpacked.unpacked_products import MatrixProduct, unpacked_product
 from sardonyx._src.compile.kernels.gemm.unpacked.vector_matrix import is_vector_product
-from sardonyx._src.compile.kernels.loops.axes import exchange_dims
+from sardonyx._src.compile.kernels.loops.batch_space import exchange_dims
 from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.program import Step, TensorView
 from sardonyx._src.ir import Array

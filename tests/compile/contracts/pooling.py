@@ -10,29 +10,28 @@ from compile.contracts.contract import Axes, Contract, around, vector_edges
 from compile.contracts.references import add_epilogue, output_size, tap_pixels
 from compile.contracts.trial import Gap, Trial
 from sardonyx._src.compile.codegen import Target
-from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.kernels.pooling.fold_columns import fold_columns_step
 from sardonyx._src.compile.kernels.pooling.global_pooling import GlobalPoolKind
 from sardonyx._src.compile.kernels.pooling.line_pooling import line_pooling_step
 from sardonyx._src.compile.kernels.pooling.max_pool_gradient import max_pool_gradient_step
 from sardonyx._src.compile.kernels.pooling.pixel_blocks import global_pooling_steps
-from sardonyx._src.compile.kernels.pooling.plane_pooling import PlaneWindow, plane_pooling_step
+from sardonyx._src.compile.kernels.pooling.plane_pooling import plane_pooling_step
 from sardonyx._src.compile.kernels.pooling.pooling import PoolingAlgorithm, pooling_step
-from sardonyx._src.compile.program import Step
+from sardonyx._src.compile.program import Step, Window
 from sardonyx._src.ir import Array
 
 PIXELS = range(1, 30)  # of a line: tiles have up to 14
 WINDOWS = (
-    SlidingWindow((2, 2), (2, 2)),
-    SlidingWindow((3, 3), (2, 2), pads=(1, 1, 1, 1)),
-    SlidingWindow((3, 3), pads=(1, 0, 1, 2)),
-    SlidingWindow((1, 7), pads=(0, 3, 0, 3)),
-    SlidingWindow((2, 3), (1, 2), (2, 3), (1, 3, 1, 3)),
+    Window((2, 2), (2, 2)),
+    Window((3, 3), (2, 2), begin_pads=(1, 1), end_pads=(1, 1)),
+    Window((3, 3), begin_pads=(1, 0), end_pads=(1, 2)),
+    Window((1, 7), begin_pads=(0, 3), end_pads=(0, 3)),
+    Window((2, 3), (1, 2), (2, 3), (1, 3), (1, 3)),
 )
 CLOSE = 1e-6  # a division, or roots, of exact sums
 
 
-def count_taps(x: Array, window: SlidingWindow, size: tuple[int, int]) -> Array:
+def count_taps(x: Array, window: Window, size: tuple[int, int]) -> Array:
     """The number of taps of each window that are inside the image."""
     total = np.zeros((len(x), *size, x.shape[-1]))
     for _, pixels in tap_pixels(np.ones_like(x), window, size):
@@ -40,7 +39,7 @@ def count_taps(x: Array, window: SlidingWindow, size: tuple[int, int]) -> Array:
     return total
 
 
-def pool(x: Array, algorithm: PoolingAlgorithm, window: SlidingWindow, size: tuple[int, int]) -> Array:
+def pool(x: Array, algorithm: PoolingAlgorithm, window: Window, size: tuple[int, int]) -> Array:
     """The pooling of x [N, H, W, C] by windows that each have a pixel of the image."""
     outside = -np.inf if algorithm.kind == "max" else 0.0
     taps = np.stack([pixels for _, pixels in tap_pixels(x, window, size, outside)])
@@ -58,10 +57,10 @@ def pooling(
     pixels: int,
     channels: int,
     algorithm: PoolingAlgorithm,
-    window: SlidingWindow,
+    window: Window,
     gap: Gap,
 ) -> Sequence[Step]:
-    x, size = trial.integers(2, 3, pixels, channels), output_size((3, pixels), window, window.pads[2:])
+    x, size = trial.integers(2, 3, pixels, channels), output_size((3, pixels), window, window.end_pads)
     fused, operands, y = add_epilogue(trial, "cheap", pool(x, algorithm, window, size), gap)
     result = trial.result(y, gap=gap, tolerance=0.0 if algorithm.kind == "max" else CLOSE)
     return [pooling_step(trial.input(x, gap), result, algorithm, window, fused, operands)]
@@ -78,10 +77,8 @@ def pooling_axes(target: Target) -> Axes:
     }
 
 
-def pooling_of_bytes(
-    trial: Trial, pixels: int, channels: int, window: SlidingWindow, dtype: str
-) -> Sequence[Step]:
-    info, size = np.iinfo(dtype), output_size((3, pixels), window, window.pads[2:])
+def pooling_of_bytes(trial: Trial, pixels: int, channels: int, window: Window, dtype: str) -> Sequence[Step]:
+    info, size = np.iinfo(dtype), output_size((3, pixels), window, window.end_pads)
     x = trial.integers(2, 3, pixels, channels, low=info.min, high=info.max, dtype=dtype)
     y = trial.result(pool(x, PoolingAlgorithm("max"), window, size), dtype, gap=3)
     return [pooling_step(trial.input(x, 3), y, PoolingAlgorithm("max"), window)]
@@ -113,19 +110,17 @@ def global_axes(target: Target) -> Axes:
     }
 
 
-def max_pool_gradient(
-    trial: Trial, pixels: int, channels: int, window: SlidingWindow, gap: Gap
-) -> Sequence[Step]:
+def max_pool_gradient(trial: Trial, pixels: int, channels: int, window: Window, gap: Gap) -> Sequence[Step]:
     """The gradient of the first of the largest pixels of each window."""
-    size = output_size((5, pixels), window, window.pads[2:])
+    size = output_size((5, pixels), window, window.end_pads)
     x, dy = trial.integers(2, 5, pixels, channels), trial.integers(2, *size, channels)
     taps = list(tap_pixels(x, window, size, -np.inf))
     first = np.stack([values for _, values in taps]).argmax(0)
     dx = np.zeros((2, 5, pixels, channels))
     for number, ((ky, kx), _) in enumerate(taps):
         for n, i, j, c in np.argwhere(first == number):
-            line = i * window.strides[0] + ky * window.dilations[0] - int(str(window.pads[0]))
-            pixel = j * window.strides[1] + kx * window.dilations[1] - int(str(window.pads[1]))
+            line = i * window.strides[0] + ky * window.dilations[0] - int(str(window.begin_pads[0]))
+            pixel = j * window.strides[1] + kx * window.dilations[1] - int(str(window.begin_pads[1]))
             dx[n, line, pixel, c] += dy[n, i, j, c]
     return [
         max_pool_gradient_step(trial.input(x, gap), trial.input(dy, gap), trial.result(dx, gap=gap), window)
@@ -139,15 +134,15 @@ def gradient_axes(target: Target) -> Axes:
         "window": (
             WINDOWS[0],
             WINDOWS[1],
-            SlidingWindow((3, 2), (1, 1), (2, 1), (1, 0, 1, 1)),
-            SlidingWindow((3, 2), (4, 3), pads=(0, 0, 2, 1)),
+            Window((3, 2), (1, 1), (2, 1), (1, 0), (1, 1)),
+            Window((3, 2), (4, 3), end_pads=(2, 1)),
         ),
         "gap": (0, 3, None),
     }
 
 
 def plane_pooling(
-    trial: Trial, lines: int, pixels: int, window: PlaneWindow, dtype: str, column_major: bool
+    trial: Trial, lines: int, pixels: int, window: Window, dtype: str, column_major: bool
 ) -> Sequence[Step]:
     """Maxima of dense planes, and the positions of the first of them."""
     x = trial.integers(3, lines, pixels, dtype=dtype)
@@ -158,8 +153,8 @@ def plane_pooling(
             window.kernel,
             window.strides,
             window.dilations,
-            window.pads[:2],
-            window.pads[2:],
+            window.begin_pads,
+            window.end_pads,
             strict=True,
         )
     ]
@@ -180,9 +175,9 @@ def plane_pooling(
     ]
 
 
-def taps_inside(index: int, axis: int, length: int, window: PlaneWindow) -> list[int]:
+def taps_inside(index: int, axis: int, length: int, window: Window) -> list[int]:
     """The positions of the taps of a window that are inside a plane."""
-    start = index * window.strides[axis] - int(str(window.pads[axis]))
+    start = index * window.strides[axis] - int(str(window.begin_pads[axis]))
     taps = [start + tap * window.dilations[axis] for tap in range(window.kernel[axis])]
     return [tap for tap in taps if 0 <= tap < length]
 
@@ -192,9 +187,9 @@ def plane_axes(target: Target) -> Axes:
         "lines": (2, 3, 5),
         "pixels": range(2, 2 * target.lanes + 4),
         "window": (
-            PlaneWindow((2, 2), (2, 2), (1, 1), (0, 0, 0, 0)),
-            PlaneWindow((3, 3), (1, 2), (1, 1), (1, 1, 1, 1)),
-            PlaneWindow((2, 2), (1, 1), (1, 1), (1, 0, 0, 1)),
+            Window((2, 2), (2, 2), (1, 1), (0, 0)),
+            Window((3, 3), (1, 2), (1, 1), (1, 1), (1, 1)),
+            Window((2, 2), (1, 1), (1, 1), (1, 0), (0, 1)),
         ),
         "dtype": ("float32", "float64", "int8", "uint8"),
         "column_major": (False, True),
@@ -202,11 +197,11 @@ def plane_axes(target: Target) -> Axes:
 
 
 def line_pooling(
-    trial: Trial, lines: int, pixels: int, window: SlidingWindow, algorithm: PoolingAlgorithm, dtype: str
+    trial: Trial, lines: int, pixels: int, window: Window, algorithm: PoolingAlgorithm, dtype: str
 ) -> Sequence[Step]:
     """Pooling of dense planes, which are images of one channel."""
     x = trial.integers(3, lines, pixels, 1, dtype=dtype)
-    size = output_size((lines, pixels), window, window.pads[2:])
+    size = output_size((lines, pixels), window, window.end_pads)
     y = pool(x.astype(np.float64), algorithm, window, size)
     result = trial.result(y[..., 0], dtype, tolerance=0.0 if algorithm.kind == "max" else CLOSE)
     return [line_pooling_step(trial.input(x[..., 0]), result, algorithm, window)]
@@ -219,23 +214,21 @@ def line_axes(target: Target) -> Axes:
         "pixels": (*range(2, 2 * target.lanes + 4), 4 * target.lanes, 8 * target.lanes + 1, 1100),
         "window": (
             *WINDOWS[:4],
-            SlidingWindow((2, 3), (1, 2), (2, 1), (1, 2, 1, 2)),
-            SlidingWindow((3, 2), (2, 3), (1, 2), (2, 2, 0, 2)),
-            SlidingWindow((1, 9), (1, 2), pads=(0, 4, 0, 4)),
-            SlidingWindow((9, 2), (1, 2), pads=(8, 1, 8, 1)),
+            Window((2, 3), (1, 2), (2, 1), (1, 2), (1, 2)),
+            Window((3, 2), (2, 3), (1, 2), (2, 2), (0, 2)),
+            Window((1, 9), (1, 2), begin_pads=(0, 4), end_pads=(0, 4)),
+            Window((9, 2), (1, 2), begin_pads=(8, 1), end_pads=(8, 1)),
         ),
         "algorithm": (PoolingAlgorithm("max"), *means, *(PoolingAlgorithm("lp", p) for p in (1, 2))),
         "dtype": ("float32", "float64"),
     }
 
 
-def folded_columns(
-    trial: Trial, lines: int, pixels: int, window: SlidingWindow, dtype: str
-) -> Sequence[Step]:
+def folded_columns(trial: Trial, lines: int, pixels: int, window: Window, dtype: str) -> Sequence[Step]:
     """Col2Im: the sums of the columns of an image's windows."""
-    blocks = output_size((lines, pixels), window, window.pads[2:])
+    blocks = output_size((lines, pixels), window, window.end_pads)
     x = trial.integers(2, 3, *window.kernel, *blocks, low=0, dtype=dtype)
-    top, left, bottom, right = (int(str(pad)) for pad in window.pads)
+    top, left, bottom, right = (int(str(pad)) for pad in (*window.begin_pads, *window.end_pads))
     y = np.zeros((2, 3, lines + top + bottom, pixels + left + right))
     for (ky, kx), (i, j) in ((t, b) for t in np.ndindex(*window.kernel) for b in np.ndindex(*blocks)):
         line = i * window.strides[0] + ky * window.dilations[0]
@@ -251,8 +244,8 @@ def fold_axes(target: Target) -> Axes:
         "pixels": range(1, 2 * target.lanes + 2),
         "window": (
             *WINDOWS[:3],
-            SlidingWindow((3, 2), (2, 3), (1, 2), (2, 1, 0, 1)),
-            SlidingWindow((1, 3), (1, 1)),
+            Window((3, 2), (2, 3), (1, 2), (2, 1), (0, 1)),
+            Window((1, 3), (1, 1)),
         ),
         "dtype": ("float32", "float64", "int32", "uint8", "int64"),
     }

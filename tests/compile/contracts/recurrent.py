@@ -21,7 +21,7 @@ from sardonyx._src.compile.kernels.recurrent.projection import projection_step
 from sardonyx._src.compile.kernels.recurrent.recurrence import recurrence_step
 from sardonyx._src.compile.kernels.recurrent.variant import GATE_COUNTS, PHASES, CellKind, RecurrenceVariant
 from sardonyx._src.compile.program import Step
-from sardonyx._src.compile.program.tensor import dense_temporary
+from sardonyx._src.compile.program.operands.tensor import dense_temporary
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 from sardonyx._src.ops.nn.recurrent_activations import choose_activations

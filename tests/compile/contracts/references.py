@@ -9,15 +9,12 @@ import numpy as np
 
 from compile.contracts.trial import Gap, Trial
 from sardonyx._src.compile.codegen.expressions import Apply, Local, Number, Scalar
-from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
-from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
 from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
-from sardonyx._src.compile.program import TensorView
+from sardonyx._src.compile.program import TensorView, Window
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Known
 
 Pair: TypeAlias = tuple[int, int]
-Window: TypeAlias = ConvWindow | SlidingWindow
 EpilogueKind = Literal["", "cheap", "long"]
 EPILOGUES: tuple[EpilogueKind, ...] = ("", "cheap", "long")
 LONG = 9  # operations more than an epilogue that is emitted for each vector may have
@@ -26,7 +23,7 @@ LONG = 9  # operations more than an epilogue that is emitted for each vector may
 def output_size(image: Pair, window: Window, end_pads: Sequence[Known]) -> Pair:
     """Height and width of the output of a window; 0 where it does not fit."""
     spans = [(k - 1) * d + 1 for k, d in zip(window.kernel, window.dilations, strict=True)]
-    pads = [int(str(begin)) + int(str(end)) for begin, end in zip(window.pads[:2], end_pads, strict=True)]
+    pads = [int(str(begin)) + int(str(end)) for begin, end in zip(window.begin_pads, end_pads, strict=True)]
     height, width = (
         max(0, (n + pad - span) // stride + 1)
         for n, pad, span, stride in zip(image, pads, spans, window.strides, strict=True)
@@ -36,7 +33,7 @@ def output_size(image: Pair, window: Window, end_pads: Sequence[Known]) -> Pair:
 
 def tap_pixels(x: Array, window: Window, size: Pair, outside: float = 0.0) -> Iterator[tuple[Pair, Array]]:
     """For each tap of a window, the pixels [N, Ho, Wo, C] in float64 that it reads of x [N, H, W, C]."""
-    begins = [int(str(pad)) for pad in window.pads[:2]]
+    begins = [int(str(pad)) for pad in window.begin_pads]
     reach = [
         n * s + k * d
         for n, s, k, d in zip(size, window.strides, window.kernel, window.dilations, strict=True)
@@ -50,7 +47,7 @@ def tap_pixels(x: Array, window: Window, size: Pair, outside: float = 0.0) -> It
         yield (ky, kx), padded[:, lines, pixels]
 
 
-def convolve(x: Array, weights: Array, window: ConvWindow, size: Pair, groups: int = 1) -> Array:
+def convolve(x: Array, weights: Array, window: Window, size: Pair, groups: int = 1) -> Array:
     """The convolution of x [N, H, W, C] by weights [columns, C / groups, height, width]."""
     y = np.zeros((len(x), *size, groups, len(weights) // groups))
     by_group = weights.astype(np.float64).reshape(groups, len(weights) // groups, *weights.shape[1:])
@@ -60,7 +57,7 @@ def convolve(x: Array, weights: Array, window: ConvWindow, size: Pair, groups: i
     return y.reshape(*y.shape[:3], len(weights))
 
 
-def differentiate_weights(x: Array, dy: Array, window: ConvWindow, groups: int = 1) -> Array:
+def differentiate_weights(x: Array, dy: Array, window: Window, groups: int = 1) -> Array:
     """The gradient by the weights [M, C / groups, height, width], of x [N, H, W, C] and dy [N, Ho, Wo, M]."""
     _, height, width, columns = dy.shape
     share, channels = columns // groups, x.shape[-1] // groups
@@ -72,10 +69,14 @@ def differentiate_weights(x: Array, dy: Array, window: ConvWindow, groups: int =
     return dw.reshape(columns, channels, *window.kernel)
 
 
-def transposed_convolve(x: Array, weights: Array, window: ConvWindow, size: Pair, groups: int = 1) -> Array:
+def transposed_convolve(x: Array, weights: Array, window: Window, size: Pair, groups: int = 1) -> Array:
     """The transposed convolution of x [N, H, W, C] by weights [C, columns / groups, height, width]."""
     images, height, width, channels = x.shape
-    (sy, sx), (dy, dx), (top, left) = window.strides, window.dilations, (int(str(p)) for p in window.pads)
+    (sy, sx), (dy, dx), (top, left) = (
+        window.strides,
+        window.dilations,
+        (int(str(p)) for p in window.begin_pads),
+    )
     full = [
         (n - 1) * s + (k - 1) * d + 1
         for n, s, k, d in zip((height, width), (sy, sx), window.kernel, (dy, dx), strict=True)

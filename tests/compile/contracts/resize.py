@@ -23,7 +23,7 @@ from sardonyx._src.compile.kernels.resize.resample_axis import ResampleTable, re
 from sardonyx._src.compile.kernels.resize.resize import resize_step
 from sardonyx._src.compile.kernels.resize.upsample import upsample_step
 from sardonyx._src.compile.program import Step
-from sardonyx._src.compile.program.tensor import dense_temporary
+from sardonyx._src.compile.program.operands.tensor import dense_temporary
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ops.image.resize.resample import ResampleMode, resample
 from sardonyx._src.ops.image.resize.resampled_axis import COORDINATES, ResampledAxis

@@ -9,10 +9,10 @@ import numpy as np
 from compile.contracts.contract import Axes, Contract, vector_edges
 from compile.contracts.trial import Gap, Trial
 from sardonyx._src.compile.codegen import Target
-from sardonyx._src.compile.kernels.sampling.deform_columns import DeformableWindow, deform_columns_step
+from sardonyx._src.compile.kernels.sampling.deform_columns import deform_columns_step
 from sardonyx._src.compile.kernels.sampling.grid_sample import GridSampling, grid_sample_step
 from sardonyx._src.compile.kernels.sampling.roi_align import RoiAlignment, roi_align_step
-from sardonyx._src.compile.program import Step
+from sardonyx._src.compile.program import Step, Window
 from sardonyx._src.ir import Array
 
 CLOSE = 2e-5
@@ -144,9 +144,9 @@ def deform_columns(
     gap: Gap,
 ) -> Sequence[Step]:
     """share: the channels of each of the segments that groups and offset groups divide them into."""
-    window = DeformableWindow((3, 2), (1, 2), (2, 1), (1, 0), *groups)
+    window = Window((3, 2), (1, 2), (2, 1), (1, 0))
     segments = int(np.lcm(*groups))
-    channels, taps = share * segments, window.taps
+    channels, taps = share * segments, window.num_taps
     x, offsets = trial.normal(2, *size, channels), trial.normal(2, groups[1] * taps * 2, *out) * 2
     mask = trial.normal(2, groups[1] * taps, *out)
     y, part = np.zeros((2, *out, taps, channels)), channels // groups[1]
@@ -160,7 +160,7 @@ def deform_columns(
     by_group = y.reshape(2, *out, taps, groups[0], channels // groups[0]).transpose(0, 4, 1, 2, 3, 5)
     result = trial.result(np.ascontiguousarray(by_group), tolerance=CLOSE)
     tensors = trial.input(x, gap), trial.input(offsets), trial.input(mask) if has_mask else None
-    return [deform_columns_step(*tensors, result, window)]
+    return [deform_columns_step(*tensors, result, window, groups[1])]
 
 
 def deform_axes(target: Target) -> Axes:

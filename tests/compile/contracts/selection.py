@@ -23,7 +23,7 @@ from sardonyx._src.compile.kernels.selection.non_max_suppression import (
 from sardonyx._src.compile.kernels.selection.non_zero import non_zero_step
 from sardonyx._src.compile.kernels.selection.order_codes import order_codes_step
 from sardonyx._src.compile.program import Step, TensorView
-from sardonyx._src.compile.program.tensor import dense_temporary
+from sardonyx._src.compile.program.operands.tensor import dense_temporary
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 

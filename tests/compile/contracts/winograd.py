@@ -8,12 +8,11 @@ from compile.contracts.contract import Axes, Contract
 from compile.contracts.references import add_epilogue, convolve, output_size
 from compile.contracts.trial import Gap, Trial
 from sardonyx._src.compile.codegen import Target
-from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
 from sardonyx._src.compile.kernels.winograd.convolution import TileGrouping, winograd_steps
 from sardonyx._src.compile.kernels.winograd.tiles import TileTransforms
 from sardonyx._src.compile.kernels.winograd.transforms import F2X3, F4X3
 from sardonyx._src.compile.kernels.winograd.weight_transform import pack_winograd_weights
-from sardonyx._src.compile.program import Step
+from sardonyx._src.compile.program import Step, Window
 
 CLOSE = 1e-5  # some tens of roundings, which the output transform amplifies
 
@@ -29,13 +28,13 @@ def winograd(
     grouping: TileGrouping | None,
     gap: Gap,
 ) -> Sequence[Step]:
-    window = ConvWindow((3, 3), pads=(pad, pad))
+    window = Window((3, 3), begin_pads=(pad, pad))
     x, weights = trial.integers(2, lines, pixels, channels), trial.integers(features, channels, 3, 3)
-    size, bias = output_size((lines, pixels), window, window.pads), trial.integers(features)
+    size, bias = output_size((lines, pixels), window, window.begin_pads), trial.integers(features)
     fused, operands, y = add_epilogue(trial, "cheap", convolve(x, weights, window, size) + bias, gap)
     packed = pack_winograd_weights(weights, bias, transforms, trial.target)
     result = trial.result(y, gap=gap, tolerance=CLOSE)
-    return winograd_steps(trial.input(x, gap), packed, result, window.pads, fused, operands, grouping)
+    return winograd_steps(trial.input(x, gap), packed, result, window.begin_pads, fused, operands, grouping)
 
 
 def winograd_axes(target: Target) -> Axes:

@@ -24,21 +24,21 @@ from sardonyx._src.compile.layouts.verify import verify_layouts
 from sardonyx._src.compile.llvm.loaded_kernels import compile_kernel_async
 from sardonyx._src.compile.lower.driver import lower
 from sardonyx._src.compile.partition import RegionGraph, Scope
-from sardonyx._src.compile.partition.partition import partition
-from sardonyx._src.compile.partition.registry import is_supported
-from sardonyx._src.compile.partition.verify import verify_regions
+from sardonyx._src.compile.partition.partitioner.partition import partition
+from sardonyx._src.compile.partition.partitioner.verify import verify_regions
+from sardonyx._src.compile.partition.regions.registry import is_supported
 from sardonyx._src.compile.prepare.prepare import PreparedModel, prepare_model
 from sardonyx._src.compile.program import EXACT, Precision
-from sardonyx._src.compile.program.assumptions import Assumptions
-from sardonyx._src.compile.program.defects import RefusedRegions, typed_defects
-from sardonyx._src.compile.program.early_updates import advance_updates
-from sardonyx._src.compile.program.encoding import encode_program
-from sardonyx._src.compile.program.executable import Executable
-from sardonyx._src.compile.program.local_sizes import compile_bindings
-from sardonyx._src.compile.program.memory_plan import plan_memory
-from sardonyx._src.compile.program.recomputation import goal_of, recompute
-from sardonyx._src.compile.program.verify import verify_program
-from sardonyx._src.compile.program.verify_memory_plan import verify_memory_plan
+from sardonyx._src.compile.program.encoding.encoding import encode_program
+from sardonyx._src.compile.program.encoding.executable import Executable
+from sardonyx._src.compile.program.encoding.local_sizes import compile_bindings
+from sardonyx._src.compile.program.memory.early_updates import advance_updates
+from sardonyx._src.compile.program.memory.memory_plan import plan_memory
+from sardonyx._src.compile.program.memory.recomputation import goal_of, recompute
+from sardonyx._src.compile.program.steps.assumptions import Assumptions
+from sardonyx._src.compile.program.verification.defects import RefusedRegions, typed_defects
+from sardonyx._src.compile.program.verification.verify import verify_program
+from sardonyx._src.compile.program.verification.verify_memory_plan import verify_memory_plan
 from sardonyx._src.errors import CompilationError, are_defects_fatal
 from sardonyx._src.ir import Model, Node
 

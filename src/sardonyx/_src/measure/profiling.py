@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sardonyx._src.arguments import require_integer
 from sardonyx._src.compile.printing.steps import action_kind, action_name
 from sardonyx._src.compile.program import EXACT, Precision
-from sardonyx._src.compile.program.defects import typed_defects
+from sardonyx._src.compile.program.verification.defects import typed_defects
 from sardonyx._src.grad.runnable import without_gradient_nodes
 from sardonyx._src.io.loading.load import ModelSource, resolve_model
 from sardonyx._src.measure.feeds import complete_feeds

@@ -6,7 +6,7 @@ The native engine meets the goal by recomputation (docs/glossary.md): it keeps f
 from __future__ import annotations
 
 from sardonyx._src.arguments import require_integer
-from sardonyx._src.compile.program.recomputation import METADATA_KEY, MemoryGoal, goal_of
+from sardonyx._src.compile.program.memory.recomputation import METADATA_KEY, MemoryGoal, goal_of
 from sardonyx._src.errors import InputError
 from sardonyx._src.ir import Model
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from sardonyx._src.compile.program.lazy_constants import aligned_empty
+from sardonyx._src.compile.program.operands.lazy_constants import aligned_empty
 from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import RuntimeValue
 

@@ -17,7 +17,7 @@ from sardonyx._src.arguments import (
     require_mapping,
     require_path,
 )
-from sardonyx._src.compile.program.recomputation import MemoryGoal
+from sardonyx._src.compile.program.memory.recomputation import MemoryGoal
 from sardonyx._src.errors import InputError, OutputError
 from sardonyx._src.io.loading.load import ModelSource, load
 from sardonyx._src.io.memory_release import release_pages

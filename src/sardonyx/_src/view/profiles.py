@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from sardonyx._src.arguments import shown
-from sardonyx._src.compile.partition.region import name_of
+from sardonyx._src.compile.partition.regions.region import name_of
 from sardonyx._src.compile.printing.steps import action_kind
 from sardonyx._src.compile.program import Step
-from sardonyx._src.compile.program.program import Action, FallbackOp
+from sardonyx._src.compile.program.steps.program import Action, FallbackOp
 from sardonyx._src.errors import InputError, SardonyxError
 from sardonyx._src.infer.walk import infer_partially
 from sardonyx._src.io.loading.load import PathSource

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from sardonyx._src.compile.program import EXACT
-from sardonyx._src.compile.program.precision import PRECISIONS
+from sardonyx._src.compile.program.steps.precision import PRECISIONS
 
 
 def add_precision(parser: argparse.ArgumentParser) -> None:

@@ -16,8 +16,8 @@ from sardonyx._src.compile.printing.plan import format_memory_plan
 from sardonyx._src.compile.printing.regions import format_regions
 from sardonyx._src.compile.printing.steps import format_steps
 from sardonyx._src.compile.program import EXACT, Precision
-from sardonyx._src.compile.program.defects import typed_defects
-from sardonyx._src.compile.program.executable import Executable
+from sardonyx._src.compile.program.encoding.executable import Executable
+from sardonyx._src.compile.program.verification.defects import typed_defects
 from sardonyx._src.grad.runnable import without_gradient_nodes
 from sardonyx._src.interp.program import check_kernels
 from sardonyx._src.io.nesting import limit_nesting

@@ -22,10 +22,9 @@ from sardonyx._src.compile.layouts.laid_out import (
 )
 from sardonyx._src.compile.layouts.registry import lay_out_bodies
 from sardonyx._src.compile.partition import Alias, FusedEpilogue, Read, Region, RegionGraph
-from sardonyx._src.compile.partition.region import Fallback
+from sardonyx._src.compile.partition.regions.region import Fallback
 from sardonyx._src.compile.program import CHANNELS_LAST, DENSE, Buffer, Guard, TensorView, row_major_strides
-from sardonyx._src.compile.program.defects import DEFECTS, RefusedRegions
-from sardonyx._src.compile.program.layout import (
+from sardonyx._src.compile.program.operands.layout import (
     ChannelsLast,
     CustomLayout,
     Follow,
@@ -33,14 +32,15 @@ from sardonyx._src.compile.program.layout import (
     Permuted,
     UnitStride,
 )
-from sardonyx._src.compile.program.program import BindSizes, CopyIn, FallbackOp
-from sardonyx._src.compile.program.tensor import (
+from sardonyx._src.compile.program.operands.tensor import (
     channels_first_permutation,
     channels_last_permutation,
     dense_bytes,
     dense_temporary,
 )
-from sardonyx._src.compile.program.views import slice_axis
+from sardonyx._src.compile.program.operands.views import slice_axis
+from sardonyx._src.compile.program.steps.program import BindSizes, CopyIn, FallbackOp
+from sardonyx._src.compile.program.verification.defects import DEFECTS, RefusedRegions
 from sardonyx._src.ir import Node, TensorType, Value
 from sardonyx._src.ir.dims import Known
 from sardonyx._src.ir.walk import captures

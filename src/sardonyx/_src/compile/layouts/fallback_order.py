@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from sardonyx._src.compile.layouts.laid_out import LayoutItem
-from sardonyx._src.compile.program.program import BindSizes, CopyIn, FallbackOp
+from sardonyx._src.compile.program.steps.program import BindSizes, CopyIn, FallbackOp
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Node, TensorType, Value
 from sardonyx._src.ops.registry import find

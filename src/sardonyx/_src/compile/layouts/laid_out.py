@@ -10,7 +10,7 @@ from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.layouts.constants import ConstantPool
 from sardonyx._src.compile.partition import Region, RegionGraph
 from sardonyx._src.compile.program import Guard, TensorView
-from sardonyx._src.compile.program.program import BindSizes, CopyIn, FallbackOp
+from sardonyx._src.compile.program.steps.program import BindSizes, CopyIn, FallbackOp
 from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import Known
 

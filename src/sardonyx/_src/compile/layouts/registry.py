@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from sardonyx._src.compile.layouts.constants import ConstantPool
 from sardonyx._src.compile.layouts.laid_out import LaidOutBody, LaidOutRegion
-from sardonyx._src.compile.partition.registry import OPERATOR_INDEX
+from sardonyx._src.compile.partition.regions.registry import OPERATOR_INDEX
 
 C = TypeVar("C")
 LayOutBodies: TypeAlias = "Callable[[LaidOutRegion[C], ConstantPool], Sequence[LaidOutBody]]"

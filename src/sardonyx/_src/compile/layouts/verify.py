@@ -20,10 +20,10 @@ from sardonyx._src.compile.layouts.laid_out import (
 from sardonyx._src.compile.layouts.verify_elements import Boxes, TensorBoxes, WrittenElements
 from sardonyx._src.compile.layouts.verify_sizes import verify_sizes
 from sardonyx._src.compile.partition import Read, Write
-from sardonyx._src.compile.partition.region import describe
-from sardonyx._src.compile.partition.verify_roles import RoleVerifier
+from sardonyx._src.compile.partition.partitioner.verify_roles import RoleVerifier
+from sardonyx._src.compile.partition.regions.region import describe
 from sardonyx._src.compile.program import Buffer, TensorView
-from sardonyx._src.compile.program.layout import (
+from sardonyx._src.compile.program.operands.layout import (
     ChannelsLast,
     CustomLayout,
     Dense,
@@ -33,9 +33,9 @@ from sardonyx._src.compile.program.layout import (
     Permuted,
     UnitStride,
 )
-from sardonyx._src.compile.program.program import BindSizes, CopyIn, FallbackOp
-from sardonyx._src.compile.program.size_facts import SizeFacts
-from sardonyx._src.compile.program.tensor import channels_last_permutation
+from sardonyx._src.compile.program.operands.tensor import channels_last_permutation
+from sardonyx._src.compile.program.steps.program import BindSizes, CopyIn, FallbackOp
+from sardonyx._src.compile.program.verification.size_facts import SizeFacts
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Node, Value
 from sardonyx._src.ir.dims import Expr, evaluate

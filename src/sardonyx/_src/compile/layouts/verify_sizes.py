@@ -10,8 +10,8 @@ from __future__ import annotations
 from sardonyx._src.compile.layouts.dim_signatures import broadcast_operands, required_equal
 from sardonyx._src.compile.layouts.laid_out import LaidOutBody, LaidOutGraph, LaidOutRegion
 from sardonyx._src.compile.partition import Region, Scope
-from sardonyx._src.compile.partition.region import Fallback, describe, name_of
-from sardonyx._src.compile.program.size_facts import SizeFacts
+from sardonyx._src.compile.partition.regions.region import Fallback, describe, name_of
+from sardonyx._src.compile.program.verification.size_facts import SizeFacts
 from sardonyx._src.ir import Node
 from sardonyx._src.ops.registry import find
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping
 from functools import cache
 
-from sardonyx._src.compile.program.live_objects import LiveObjects
+from sardonyx._src.compile.llvm.live_objects import LiveObjects
 
 READ, EXECUTE = 1, 4  # PROT_READ and PROT_EXEC of mprotect
 CODE_OWNERS: LiveObjects[object] = LiveObjects()  # objects that unload code when they are deleted

@@ -21,12 +21,12 @@ from sardonyx._src.compile.lower.open_parameters import open_parameters
 from sardonyx._src.compile.lower.registry import lowering_of
 from sardonyx._src.compile.prepare.graph_info import has_room
 from sardonyx._src.compile.program import Guard, Step, TensorView
-from sardonyx._src.compile.program.assumptions import Observation, observation_of
-from sardonyx._src.compile.program.defects import DEFECTS, RefusedRegions
-from sardonyx._src.compile.program.local_sizes import UNKNOWN_BINDING, reserve_memory
-from sardonyx._src.compile.program.program import Action, BindSizes, FallbackOp, Program
-from sardonyx._src.compile.program.size_limits import can_describe_memory
-from sardonyx._src.compile.program.step import sizes_of
+from sardonyx._src.compile.program.encoding.local_sizes import UNKNOWN_BINDING, reserve_memory
+from sardonyx._src.compile.program.encoding.size_limits import can_describe_memory
+from sardonyx._src.compile.program.steps.assumptions import Observation, observation_of
+from sardonyx._src.compile.program.steps.program import Action, BindSizes, FallbackOp, Program
+from sardonyx._src.compile.program.steps.step import sizes_of
+from sardonyx._src.compile.program.verification.defects import DEFECTS, RefusedRegions
 from sardonyx._src.ir import Node
 from sardonyx._src.ir.dims import Expr, Known
 

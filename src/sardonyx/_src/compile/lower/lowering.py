@@ -10,8 +10,8 @@ from sardonyx._src.compile.executor import status
 from sardonyx._src.compile.layouts.constants import ConstantPool
 from sardonyx._src.compile.layouts.laid_out import LayoutItem
 from sardonyx._src.compile.program import Buffer, TensorView
-from sardonyx._src.compile.program.program import Action
-from sardonyx._src.compile.program.tensor import dense_temporary
+from sardonyx._src.compile.program.operands.tensor import dense_temporary
+from sardonyx._src.compile.program.steps.program import Action
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array, Node
 from sardonyx._src.ir.dims import Known
@@ -25,7 +25,7 @@ class Lowering:
 
     oversized: the nodes to refuse because sizes of their steps are too long expressions or too large.
     defects: the nodes to refuse because their lowering raised an exception, with it.
-    local_sizes: the symbols that steps bind so far (`program.local_sizes`).
+    local_sizes: the symbols that steps bind so far (`program.encoding.local_sizes`).
     """
 
     def __init__(self, target: Target, constants: ConstantPool, lower_items: LowerItems) -> None:

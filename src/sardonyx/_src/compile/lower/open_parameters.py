@@ -1,6 +1,6 @@
 """Fed parameters: inputs of the model that fallback operations read as parameters, such as axes or sizes.
 
-A program can be specialized for their elements (`program.assumptions`), and then has kernels for these operations.
+A program can be specialized for their elements (`program.steps.assumptions`), and then has kernels for these operations.
 """
 
 from __future__ import annotations

@@ -24,9 +24,9 @@ from sardonyx._src.compile.kernels.recurrent.packed_weights import (
 from sardonyx._src.compile.kernels.recurrent.projection import projection_step
 from sardonyx._src.compile.kernels.recurrent.variant import GATE_COUNTS, PHASES
 from sardonyx._src.compile.lower import Lowering
-from sardonyx._src.compile.partition.recurrent_layer import RecurrenceConfig
+from sardonyx._src.compile.partition.operands.recurrent_layer import RecurrenceConfig
 from sardonyx._src.compile.program import Step, TensorView
-from sardonyx._src.compile.program.views import slice_axis
+from sardonyx._src.compile.program.operands.views import slice_axis
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 

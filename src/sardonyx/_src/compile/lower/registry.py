@@ -7,9 +7,9 @@ from typing import Any, TypeAlias, TypeVar
 
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.partition.registry import OPERATOR_INDEX
+from sardonyx._src.compile.partition.regions.registry import OPERATOR_INDEX
 from sardonyx._src.compile.program import Step
-from sardonyx._src.compile.program.program import Action
+from sardonyx._src.compile.program.steps.program import Action
 
 C = TypeVar("C")
 Lower: TypeAlias = Callable[[LaidOutRegion[C], Lowering], Step | Sequence[Action]]

@@ -3,7 +3,7 @@
 The package exports what a matcher needs, the nodes that preparation bound included.
 """
 
-from sardonyx._src.compile.partition.region import (
+from sardonyx._src.compile.partition.regions.region import (
     Alias,
     FusedEpilogue,
     Read,
@@ -12,8 +12,8 @@ from sardonyx._src.compile.partition.region import (
     Write,
     fused_region,
 )
-from sardonyx._src.compile.partition.registry import fuses, matches
-from sardonyx._src.compile.partition.scope import RegionGraph, Scope
+from sardonyx._src.compile.partition.regions.registry import fuses, matches
+from sardonyx._src.compile.partition.regions.scope import RegionGraph, Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 
 __all__ = [

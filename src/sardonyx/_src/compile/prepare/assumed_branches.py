@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from sardonyx._src.compile.prepare.outlining import constant_elements
-from sardonyx._src.compile.program.assumptions import THEN_BRANCH, Assumption, BranchTaken
+from sardonyx._src.compile.program.steps.assumptions import THEN_BRANCH, Assumption, BranchTaken
 from sardonyx._src.errors import InvalidModel
 from sardonyx._src.ir import Graph, Model, Node, Tensor, TensorType, Value
 from sardonyx._src.ir.names import FreshNames

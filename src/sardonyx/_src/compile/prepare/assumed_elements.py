@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sardonyx._src.compile.program.assumptions import ElementsObserved
+from sardonyx._src.compile.program.steps.assumptions import ElementsObserved
 from sardonyx._src.errors import InvalidModel
 from sardonyx._src.ir import Model, Tensor, TensorType, Value
 from sardonyx._src.ir.names import FreshNames

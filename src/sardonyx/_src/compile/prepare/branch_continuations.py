@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 
-from sardonyx._src.compile.program.assumptions import ELSE_BRANCH, THEN_BRANCH
+from sardonyx._src.compile.program.steps.assumptions import ELSE_BRANCH, THEN_BRANCH
 from sardonyx._src.ir import Graph, Model, Node, TensorType, Type, Value
 from sardonyx._src.ir.copier import Copier
 from sardonyx._src.ir.dims import Expr

@@ -2,10 +2,10 @@
 
 Inference knows the rank of such a result, and leaves the dim open or makes a symbol for it.  This module gives every
 such dim a symbol, so that the nodes that follow can be compiled.  A run reads the symbol's value from the shape of
-the result (`compile.program.program.BindSizes`).
+the result (`compile.program.steps.program.BindSizes`).
 
 Symbols of a subgraph have no meaning outside of it: a step binds them whenever the subgraph is executed
-(`compile.program.local_sizes`).
+(`compile.program.encoding.local_sizes`).
 """
 
 from __future__ import annotations

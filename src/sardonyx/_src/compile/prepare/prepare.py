@@ -22,8 +22,8 @@ from sardonyx._src.compile.prepare.seeded_random import fold_seeded_random
 from sardonyx._src.compile.prepare.size_guards import guard_sizes
 from sardonyx._src.compile.prepare.unsigned_activations import quantize_unsigned
 from sardonyx._src.compile.program import EXACT, Guard, Precision
-from sardonyx._src.compile.program.assumptions import Assumptions, BranchTaken, elements_of, ranks_of
-from sardonyx._src.compile.program.defects import DEFECTS
+from sardonyx._src.compile.program.steps.assumptions import Assumptions, BranchTaken, elements_of, ranks_of
+from sardonyx._src.compile.program.verification.defects import DEFECTS
 from sardonyx._src.convert.conversion import convert, expand_vendor_operators
 from sardonyx._src.convert.vendor_operators import classical_operators, vendor_operators
 from sardonyx._src.dataclass import dataclass

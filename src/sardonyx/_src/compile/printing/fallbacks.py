@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from sardonyx._src.compile.kernels.elementwise.operators import SCALAR_OPERATORS
-from sardonyx._src.compile.partition.registry import is_supported
+from sardonyx._src.compile.partition.regions.registry import is_supported
 from sardonyx._src.compile.prepare.decompose import limits_of
-from sardonyx._src.compile.program.assumptions import observation_of
+from sardonyx._src.compile.program.steps.assumptions import observation_of
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.ir import Model, Node, TensorType, Value
 from sardonyx._src.ops.bind import schema_of

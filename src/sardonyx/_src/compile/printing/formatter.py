@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sardonyx._src.compile.program import Guard, KernelArgument, TensorView
-from sardonyx._src.compile.program.step import ArgumentSlot, RecordSlot, TensorAddress
+from sardonyx._src.compile.program.steps.step import ArgumentSlot, RecordSlot, TensorAddress
 from sardonyx._src.ir.dims import Expr, Known
 from sardonyx._src.ir.types import shape_text
 

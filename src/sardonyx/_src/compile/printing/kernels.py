@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from sardonyx._src.compile.codegen import Target
-from sardonyx._src.compile.program.program import Program
+from sardonyx._src.compile.program.steps.program import Program
 
 
 def format_kernels(program: Program) -> Iterator[str]:

@@ -17,8 +17,8 @@ from sardonyx._src.compile.printing.fallbacks import fallback_reason
 from sardonyx._src.compile.printing.formatter import ProgramFormatter
 from sardonyx._src.compile.printing.regions import INDENT, ordered_regions
 from sardonyx._src.compile.program import TensorView
-from sardonyx._src.compile.program.layout import ChannelsLast
-from sardonyx._src.compile.program.program import BindSizes, CopyIn, FallbackOp
+from sardonyx._src.compile.program.operands.layout import ChannelsLast
+from sardonyx._src.compile.program.steps.program import BindSizes, CopyIn, FallbackOp
 from sardonyx._src.ir import Model, Node
 
 

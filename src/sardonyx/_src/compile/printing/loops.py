@@ -11,7 +11,7 @@ from sardonyx._src.compile.printing.loop_outline import format_outline, outline_
 from sardonyx._src.compile.printing.regions import nested_graphs, region_expression
 from sardonyx._src.compile.printing.steps import action_kind, action_name, format_operands
 from sardonyx._src.compile.program import Step
-from sardonyx._src.compile.program.program import Action, Program
+from sardonyx._src.compile.program.steps.program import Action, Program
 
 
 def format_loops(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sardonyx._src.compile.printing.formatter import ProgramFormatter, format_quantity
-from sardonyx._src.compile.program.executable import Executable
+from sardonyx._src.compile.program.encoding.executable import Executable
 
 
 def format_memory_plan(executable: Executable, formatter: ProgramFormatter) -> Iterator[str]:

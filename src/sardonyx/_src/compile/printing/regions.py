@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass
 
 from sardonyx._src.compile.lower.operators.elementwise import Elementwise
 from sardonyx._src.compile.partition import FusedEpilogue, Read, Region, RegionGraph, Write
-from sardonyx._src.compile.partition.region import Fallback
+from sardonyx._src.compile.partition.regions.region import Fallback
 from sardonyx._src.compile.printing.expressions import format_expression
 from sardonyx._src.compile.printing.fallbacks import fallback_reason
 from sardonyx._src.compile.printing.formatter import ProgramFormatter

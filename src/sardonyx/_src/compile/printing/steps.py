@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from sardonyx._src.compile.partition.region import name_of
+from sardonyx._src.compile.partition.regions.region import name_of
 from sardonyx._src.compile.printing.fallbacks import fallback_reason
 from sardonyx._src.compile.printing.formatter import ProgramFormatter
 from sardonyx._src.compile.program import Kernel, Step
-from sardonyx._src.compile.program.program import Action, BindSizes, CopyIn, FallbackOp, Program
+from sardonyx._src.compile.program.steps.program import Action, BindSizes, CopyIn, FallbackOp, Program
 from sardonyx._src.ir import Model
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.math.elementwise import define_unary
-from sardonyx._src.ops.support.body_text import element_type, scalar
+from sardonyx._src.ops.support.body_text import scalars
 
 op = Operator("HardSwish", tolerance="rounding", elementwise=True)
 define_unary(op, (14, 22), lambda x: x * np.clip(x / 6 + 0.5, 0, 1))
@@ -18,12 +18,8 @@ define_unary(op, (14, 22), lambda x: x * np.clip(x / 6 + 0.5, 0, 1))
 
 @op.body(14, 22, opset=13)
 def body(inference: Inference) -> str:
-    dtype = element_type(inference)
     return f"""(x) => (y) {{
-      zero = {scalar(0, dtype)}
-      half = {scalar(0.5, dtype)}
-      one = {scalar(1, dtype)}
-      six = {scalar(6, dtype)}
+      {scalars(inference, zero=0, half=0.5, one=1, six=6)}
       steep = Div(x, six)
       line = Add(steep, half)
       low = Min(line, one)

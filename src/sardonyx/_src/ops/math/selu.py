@@ -11,7 +11,7 @@ from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.math.elementwise import round_to_input_type
-from sardonyx._src.ops.support.body_text import element_type, scalar
+from sardonyx._src.ops.support.body_text import scalars
 from sardonyx._src.ops.support.promotion import NARROW_FLOATS, promote_input
 from sardonyx._src.ops.support.shapes import same_tensor
 
@@ -30,12 +30,8 @@ def evaluate(X: Array, *, alpha: float, gamma: float) -> Array:
 @op.body(22, opset=16)
 @op.body(6, opset=9)
 def body(inference: Inference) -> str:
-    dtype = element_type(inference)
     return f"""(x) => (y) {{
-      zero = {scalar(0, dtype)}
-      one = {scalar(1, dtype)}
-      alpha = {scalar(inference.number("alpha"), dtype)}
-      gamma = {scalar(inference.number("gamma"), dtype)}
+      {scalars(inference, "alpha", "gamma", zero=0, one=1)}
       is_positive = Greater(x, zero)
       negative = Min(x, zero)
       power = Exp(negative)

@@ -19,7 +19,7 @@ from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.dims import Dim
 from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.nn.convolution import add_bias
+from sardonyx._src.ops.nn.convolution import add_bias, check_kernel, merge_bias, operand_dims
 from sardonyx._src.ops.nn.windows import (
     AUTO_PADS,
     WindowGeometry,
@@ -138,37 +138,19 @@ def infer(inference: Inference) -> Result:
 
 def output_dims(inference: Inference) -> Shape | None:
     """[N, M, *out]; raises InferenceError where inputs and attributes are inconsistent."""
-    kernel_shape = inference.integers("kernel_shape")
-    group = inference.integer("group")
-    if group < 1:
-        inference.fail(f"group must be >= 1; got {group}")
-    of_kernel = None if kernel_shape is None else (0, 0, *kernel_shape)
-    known_shapes = [s for s in (inference.shape(0), inference.shape(1), of_kernel) if s is not None]
-    if not known_shapes:
+    operands, group = operand_dims(inference, 0, 1), inference.integer("group")
+    if operands is None:
         return None
-    rank = len(known_shapes[0])
-    if rank < 2 or any(len(s) != rank for s in known_shapes):
-        inference.fail(
-            f"x, W and kernel_shape must agree in rank (>= 2); got {', '.join(str(len(s)) for s in known_shapes)}"
-        )
-    data, weight = (s if s is not None else (None,) * rank for s in (inference.shape(0), inference.shape(1)))
+    data, weight, kernel = operands
     input_channels = merge_dims(inference, (data[1], weight[0]), "the channels of x and W")
     if isinstance(input_channels, int) and input_channels % group:
         inference.fail(f"channels of x must be a multiple of group {group}; got {input_channels}")
-    kernel_sizes = kernel_shape or (None,) * (rank - 2)
-    kernel = [
-        merge_dims(inference, pair, "kernel_shape and W")
-        for pair in zip(kernel_sizes, weight[2:], strict=True)
-    ]
     try:
-        spatial = spreading_of(inference, rank - 2).sizes(data[2:], kernel)
+        spatial = spreading_of(inference, len(kernel)).sizes(data[2:], kernel)
     except EvaluationError as error:
         inference.fail(error.why)
     channels = None if weight[1] is None else weight[1] * group
-    bias = inference.shape(2)
-    if bias is not None and len(bias) != 1:
-        inference.fail(f"the bias must have rank 1; got rank {len(bias)}")
-    return (data[0], merge_dims(inference, (channels, *(bias or ())[:1]), "the bias and W"), *spatial)
+    return (data[0], merge_bias(inference, channels, 2), *spatial)
 
 
 def spreading_of(inference: Inference, rank: int) -> Spreading:
@@ -222,7 +204,10 @@ def eval_22(
 
     An output_shape larger than the full output is filled with zeros (and the bias) at the end.
     """
-    check_inputs(x, w, group, kernel_shape)
+    check_kernel(x, w, kernel_shape)
+    if group < 1 or w.shape[0] != x.shape[1] or w.shape[0] % group:
+        what = f"{x.shape[1]} channels, W of shape {list(w.shape)} and group {group}"
+        raise EvaluationError(f"x must have W[0] channels, a multiple of group; got {what}")
     rank = x.ndim - 2
     spreading = Spreading.of(
         rank, context.version, auto_pad, strides, dilations, output_padding, pads, output_shape
@@ -237,15 +222,3 @@ def eval_22(
     columns = np.matmul(kernels, x.reshape(x.shape[0], group, kernels.shape[2], math.prod(x.shape[2:])))
     columns = columns.reshape(x.shape[0], channels, *w.shape[2:], *x.shape[2:])
     return add_bias(crop_padding(fold_windows(columns, windows), windows).copy(), b)
-
-
-def check_inputs(x: Array, w: Array, group: int, kernel_shape: tuple[int, ...] | None) -> None:
-    if x.ndim < 2 or x.ndim != w.ndim:
-        raise EvaluationError(f"x and W must have the same rank >= 2; got {x.ndim} and {w.ndim}")
-    if group < 1 or w.shape[0] != x.shape[1] or w.shape[0] % group:
-        what = f"{x.shape[1]} channels, W of shape {list(w.shape)} and group {group}"
-        raise EvaluationError(f"x must have W[0] channels, a multiple of group; got {what}")
-    if kernel_shape is not None and tuple(kernel_shape) != w.shape[2:]:
-        raise EvaluationError(
-            f"kernel_shape must be that of W, {list(w.shape[2:])}; got {list(kernel_shape)}"
-        )

@@ -45,20 +45,25 @@ def convolution_windows(
 
     Raises EvaluationError when x, w, `group` and `kernel_shape` contradict each other.
     """
-    if x.ndim < 2 or x.ndim != w.ndim:
-        raise EvaluationError(f"x and W must have the same rank >= 2; got {x.ndim} and {w.ndim}")
+    check_kernel(x, w, kernel_shape)
     if group < 1 or w.shape[0] % group or w.shape[1] * group != x.shape[1]:
         what = f"{x.shape[1]} channels, W of shape {list(w.shape)} and group {group}"
         raise EvaluationError(
             f"x must have W[1] * group channels and W[0] must be a multiple of group; got {what}"
         )
+    return compute_windows(
+        x.shape[2:], w.shape[2:], strides=strides, pads=pads, dilations=dilations, auto_pad=auto_pad
+    )
+
+
+def check_kernel(x: Array, w: Array, kernel_shape: Sequence[int] | None) -> None:
+    """Raises EvaluationError unless x and w have one rank, and w has the kernel that the attribute states."""
+    if x.ndim < 2 or x.ndim != w.ndim:
+        raise EvaluationError(f"x and W must have the same rank >= 2; got {x.ndim} and {w.ndim}")
     if kernel_shape is not None and tuple(kernel_shape) != w.shape[2:]:
         raise EvaluationError(
             f"kernel_shape must be that of W, {list(w.shape[2:])}; got {list(kernel_shape)}"
         )
-    return compute_windows(
-        x.shape[2:], w.shape[2:], strides=strides, pads=pads, dilations=dilations, auto_pad=auto_pad
-    )
 
 
 def convolve(x: Array, w: Array, windows: WindowGeometry, group: int, context: RunContext) -> Array:
@@ -143,6 +148,22 @@ def add_bias(y: Array, bias: Array | None) -> Array:
 
 def convolution_shape(inference: Inference, x: int, w: int, bias: int | None) -> Shape | None:
     """[N, M, *out], where input x is [N, C, *spatial], input w [M, C/group, *kernel] and input bias [M]."""
+    operands = operand_dims(inference, x, w)
+    if operands is None:
+        return None
+    data, weight, kernel = operands
+    check_channels(inference, data[1], weight)
+    for size in kernel:
+        inference.require_at_most(1, size)
+    channels = weight[0] if bias is None else merge_bias(inference, weight[0], bias)
+    return (data[0], channels, *window_dims(inference, data[2:], kernel))
+
+
+def operand_dims(inference: Inference, x: int, w: int) -> tuple[Shape, Shape, Shape] | None:
+    """The dims of inputs x and w, None where they are not known, and of the kernel; None if not even the rank is known.
+
+    Raises InferenceError where ranks or sizes of x, w and `kernel_shape` contradict each other, or `group` is below 1.
+    """
     data, weight = inference.shape(x), inference.shape(w)
     kernel = inference.integers("kernel_shape")
     rank = next((len(s) - 2 for s in (data, weight) if s is not None), None)
@@ -153,30 +174,27 @@ def convolution_shape(inference: Inference, x: int, w: int, bias: int | None) ->
     weight = (None,) * (rank + 2) if weight is None else weight
     if rank < 0 or len(data) != len(weight):
         inference.fail(f"x and W must have the same rank >= 2; got {len(data)} and {len(weight)}")
-    check_channels(inference, data[1], weight)
-    kernel_dims = weight[2:]
-    if kernel is not None and len(kernel) == rank:
-        kernel_dims = tuple(
-            merge_dims(inference, pair, "kernel_shape and W")
-            for pair in zip(kernel, kernel_dims, strict=True)
-        )
-    elif kernel is not None:
+    if (group := inference.integer("group")) < 1:
+        inference.fail(f"group must be >= 1; got {group}")
+    if kernel is None:
+        return data, weight, weight[2:]
+    if len(kernel) != rank:
         inference.fail(f"kernel_shape must have {rank} entries; got {len(kernel)}: {list(kernel)}")
-    for size in kernel_dims:
-        inference.require_at_most(1, size)
-    channels = weight[0]
-    if bias is not None and (bias_shape := inference.shape(bias)) is not None:
-        if len(bias_shape) != 1:
-            inference.fail(f"the bias must have rank 1; got rank {len(bias_shape)}")
-        channels = merge_dims(inference, (channels, bias_shape[0]), "the bias and W")
-    return (data[0], channels, *window_dims(inference, data[2:], kernel_dims))
+    pairs = zip(kernel, weight[2:], strict=True)
+    return data, weight, tuple(merge_dims(inference, pair, "kernel_shape and W") for pair in pairs)
+
+
+def merge_bias(inference: Inference, channels: Dim, bias: int) -> Dim:
+    """The output channels, of which input `bias` has one element each."""
+    shape = inference.shape(bias)
+    if shape is not None and len(shape) != 1:
+        inference.fail(f"the bias must have rank 1; got rank {len(shape)}")
+    return merge_dims(inference, (channels, *(shape or ())), "the bias and W")
 
 
 def check_channels(inference: Inference, channels: Dim, weight: Shape) -> None:
     """Raises InferenceError where the `channels` of x, the shape of W and `group` contradict each other."""
     group = inference.integer("group")
-    if group < 1:
-        inference.fail(f"group must be >= 1; got {group}")
     if isinstance(channels, int) and isinstance(weight[1], int) and weight[1] * group != channels:
         inference.fail(f"x must have W[1] * group = {weight[1]} * {group} channels; got {channels}")
     inference.require_equal(channels, dim_mul(weight[1], group))

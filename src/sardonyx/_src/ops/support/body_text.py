@@ -26,6 +26,13 @@ def scalar(value: float, dtype: DataType) -> str:
     return f"Constant <value = {dtype.text} raw_data: {{{value!r}}}> ()"
 
 
+def scalars(inference: Inference, *attributes: str, **values: float) -> str:
+    """The nodes of constants of the element type of input 0: values by their names, then attributes."""
+    dtype = element_type(inference)
+    values |= {name: inference.number(name) for name in attributes}
+    return "  ".join(f"{name} = {scalar(value, dtype)}" for name, value in values.items())
+
+
 def vector(values: Sequence[int]) -> str:
     """The node of an int64 constant of rank 1."""
     return f"Constant <value = int64[{len(values)}] {{{', '.join(map(str, values))}}}> ()"

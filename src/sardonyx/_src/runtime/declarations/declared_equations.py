@@ -9,9 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sardonyx._src.compile.program.length_equations import LengthEquation, LengthEquations, length_equation
-from sardonyx._src.compile.program.port_dims import port_dims
-from sardonyx._src.compile.program.program import Program
+from sardonyx._src.compile.program.encoding.length_equations import (
+    LengthEquation,
+    LengthEquations,
+    length_equation,
+)
+from sardonyx._src.compile.program.encoding.port_dims import port_dims
+from sardonyx._src.compile.program.steps.program import Program
 from sardonyx._src.ir.dims import Expr, Known, known_equal
 from sardonyx._src.runtime.declarations.declared_sizes import Declaration, DeclaredDim
 from sardonyx._src.runtime.declarations.inner_declarations import StaticDeclarations

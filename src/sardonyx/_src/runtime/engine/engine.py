@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Protocol, TypedDict, Unpack
 import numpy as np
 
 from sardonyx._src.compile.program import EXACT, Precision
-from sardonyx._src.compile.program.assumptions import Assumptions, format_assumptions
-from sardonyx._src.compile.program.defects import DEFECTS, typed_defects
-from sardonyx._src.compile.program.executable import Executable
-from sardonyx._src.compile.program.length_equations import LengthEquations
-from sardonyx._src.compile.program.program import FallbackOp, Program
+from sardonyx._src.compile.program.encoding.executable import Executable
+from sardonyx._src.compile.program.encoding.length_equations import LengthEquations
+from sardonyx._src.compile.program.steps.assumptions import Assumptions, format_assumptions
+from sardonyx._src.compile.program.steps.program import FallbackOp, Program
+from sardonyx._src.compile.program.verification.defects import DEFECTS, typed_defects
 from sardonyx._src.errors import CompilationError, are_defects_fatal
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.interp.run_control import RunControl

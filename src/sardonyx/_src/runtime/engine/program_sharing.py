@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sardonyx._src.compile.program.executable import Executable
-from sardonyx._src.compile.program.program import Program
+from sardonyx._src.compile.program.encoding.executable import Executable
+from sardonyx._src.compile.program.steps.program import Program
 from sardonyx._src.ir import Array, Tensor
 from sardonyx._src.ir.walk import model_tensors
 from sardonyx._src.runtime.declarations.inner_declarations import StaticDeclarations

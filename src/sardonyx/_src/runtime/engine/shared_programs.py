@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from weakref import WeakValueDictionary
 
-from sardonyx._src.compile.program.executable import Executable
+from sardonyx._src.compile.program.encoding.executable import Executable
 from sardonyx._src.ir import Array, Tensor
 from sardonyx._src.runtime.declarations.inner_declarations import StaticDeclarations
 from sardonyx._src.runtime.identity.model_stamps import ProgramKey

@@ -8,7 +8,7 @@ from typing import cast
 
 import numpy as np
 
-from sardonyx._src.compile.program.program import FallbackOp, Program
+from sardonyx._src.compile.program.steps.program import FallbackOp, Program
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.interp.program import constant_value, step_of
 from sardonyx._src.interp.run_state import Frame, RunState

@@ -17,8 +17,8 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from sardonyx._src.compile.prepare.outlining import OutlinedSubgraph, outer_inputs, outline
-from sardonyx._src.compile.program.defects import typed_defects
-from sardonyx._src.compile.program.program import FallbackOp, Program
+from sardonyx._src.compile.program.steps.program import FallbackOp, Program
+from sardonyx._src.compile.program.verification.defects import typed_defects
 from sardonyx._src.errors import CompilationError, EvaluationError
 from sardonyx._src.interp.program import InterpreterProgram
 from sardonyx._src.interp.run_control import RunControl

@@ -14,7 +14,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from sardonyx._src.compile.program import Step
-from sardonyx._src.compile.program.program import Action, BindSizes, CopyIn, FallbackOp
+from sardonyx._src.compile.program.steps.program import Action, BindSizes, CopyIn, FallbackOp
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.interp.run_state import Frame, reseeded_state
 from sardonyx._src.interp.steps import NodeStep

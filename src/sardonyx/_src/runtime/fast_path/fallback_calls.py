@@ -15,7 +15,7 @@ import numpy as np
 
 from sardonyx._src.compile.executor import status
 from sardonyx._src.compile.program import Buffer, Step
-from sardonyx._src.compile.program.program import Action, BindSizes, CopyIn, FallbackOp, Program
+from sardonyx._src.compile.program.steps.program import Action, BindSizes, CopyIn, FallbackOp, Program
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.ir import Array, Node, Value
 from sardonyx._src.ops.api import RuntimeValue

@@ -22,7 +22,7 @@ from sardonyx._src.compile.executor.pool_layout import (
     WAKE_THRESHOLD,
     WEIGHT,
 )
-from sardonyx._src.compile.program.program import Program
+from sardonyx._src.compile.program.steps.program import Program
 from sardonyx._src.ir import Value
 from sardonyx._src.runtime.fast_path.fallback_calls import FallbackCalls, has_direct_calls
 from sardonyx._src.runtime.fast_path.recorded_run import RecordedRun, python_inputs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from sardonyx._src.compile.program.program import Program
+from sardonyx._src.compile.program.steps.program import Program
 from sardonyx._src.interp.run_state import Frame
 from sardonyx._src.ir import Value
 

@@ -16,11 +16,11 @@ import numpy as np
 from sardonyx._src.compile.executor import fast_entry, sized_entry
 from sardonyx._src.compile.executor.fast_entry import READY, RESIZED
 from sardonyx._src.compile.executor.pool_layout import ASSUMED_ITERATIONS, NEVER_PARALLEL, WAKE_THRESHOLD
-from sardonyx._src.compile.program.lazy_constants import CACHE_LINE_BYTES
-from sardonyx._src.compile.program.length_equations import LengthEquations
-from sardonyx._src.compile.program.port_dims import PortDims, symbol_of
-from sardonyx._src.compile.program.size_functions import ALL_STAGES
-from sardonyx._src.compile.program.size_limits import MAX_SIZE
+from sardonyx._src.compile.program.encoding.length_equations import LengthEquations
+from sardonyx._src.compile.program.encoding.port_dims import PortDims, symbol_of
+from sardonyx._src.compile.program.encoding.size_functions import ALL_STAGES
+from sardonyx._src.compile.program.encoding.size_limits import MAX_SIZE
+from sardonyx._src.compile.program.operands.lazy_constants import CACHE_LINE_BYTES
 from sardonyx._src.runtime.fast_path.fast_path import MIN_GIL_RELEASE, OutputShape, native_inputs
 from sardonyx._src.runtime.limits.thread_pool import SCHEDULING_DEFAULTS, tape_runner
 from sardonyx._src.runtime.programs.arrays import SLOT_BYTES, FrameSlots, get_fast_entry, python_address

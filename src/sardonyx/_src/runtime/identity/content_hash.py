@@ -14,8 +14,8 @@ from threading import Lock
 import numpy as np
 
 from sardonyx._src.compile.lower.registry import user_lowerings
-from sardonyx._src.compile.partition.registry import user_matchers
-from sardonyx._src.compile.program.lazy_constants import iter_bytes
+from sardonyx._src.compile.partition.regions.registry import user_matchers
+from sardonyx._src.compile.program.operands.lazy_constants import iter_bytes
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.io.external.files import ExternalStorage

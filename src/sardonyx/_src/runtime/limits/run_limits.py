@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sardonyx._src.compile.executor import status
-from sardonyx._src.compile.program.program import Program, stage_of
+from sardonyx._src.compile.program.steps.program import Program, stage_of
 from sardonyx._src.errors import LimitError
 from sardonyx._src.interp.run_state import RunState
 from sardonyx._src.ir.dims import evaluate
 from sardonyx._src.ops.api import RunLimits
 
-# Names of guards, which are the keys of `SessionStats.bailouts`.  A guard of dims has its text as its name (`program.guards`).
+# Names of guards, which are the keys of `SessionStats.bailouts`.  A guard of dims has its text as its name (`program.steps.guards`).
 INDEX_OUT_OF_RANGE = "index out of range"
 INVALID_SIZE = "negative or overflowing size"
 MEMORY_LIMIT = "memory limit"

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from sardonyx._src.compile.executor import status
-from sardonyx._src.compile.program import Buffer, TensorView, size_functions
-from sardonyx._src.compile.program.encoding import ARENA_BASE, SLOTS_BASE, STATUS_BASE
-from sardonyx._src.compile.program.lazy_constants import CACHE_LINE_BYTES
-from sardonyx._src.compile.program.size_limits import MAX_SIZE
+from sardonyx._src.compile.program import Buffer, TensorView
+from sardonyx._src.compile.program.encoding import size_functions
+from sardonyx._src.compile.program.encoding.encoding import ARENA_BASE, SLOTS_BASE, STATUS_BASE
+from sardonyx._src.compile.program.encoding.size_limits import MAX_SIZE
+from sardonyx._src.compile.program.operands.lazy_constants import CACHE_LINE_BYTES
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.ir import Array, Value
 from sardonyx._src.ir.dims import Known, evaluate

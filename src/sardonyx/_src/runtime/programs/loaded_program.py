@@ -8,9 +8,9 @@ import numpy as np
 
 from sardonyx._src.compile.executor.pool_layout import JUMP, RECORD_SLOTS
 from sardonyx._src.compile.program import Buffer
-from sardonyx._src.compile.program.assumptions import Assumption
-from sardonyx._src.compile.program.memory_plan import MemoryPlan
-from sardonyx._src.compile.program.program import FallbackOp, Program, stage_of
+from sardonyx._src.compile.program.memory.memory_plan import MemoryPlan
+from sardonyx._src.compile.program.steps.assumptions import Assumption
+from sardonyx._src.compile.program.steps.program import FallbackOp, Program, stage_of
 from sardonyx._src.io.map_guard import MapGuard
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.fallbacks.fallback_ops import FallbackRunner

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 from sardonyx._src.compile.program import Step
-from sardonyx._src.compile.program import size_functions as sizes_of
-from sardonyx._src.compile.program.executable import Executable
-from sardonyx._src.compile.program.live_range import LiveRange
-from sardonyx._src.compile.program.program import (
+from sardonyx._src.compile.program.encoding import size_functions as sizes_of
+from sardonyx._src.compile.program.encoding.executable import Executable
+from sardonyx._src.compile.program.memory.live_range import LiveRange
+from sardonyx._src.compile.program.steps.program import (
     Action,
     BindSizes,
     CollectScanOutputs,

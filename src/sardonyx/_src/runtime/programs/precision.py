@@ -6,7 +6,7 @@ from sardonyx._src.arguments import require_choice
 from sardonyx._src.compile.kernels.gemm.bf16.bf16_arithmetic import has_bf16_products
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program import EXACT, Precision
-from sardonyx._src.compile.program.precision import PRECISIONS
+from sardonyx._src.compile.program.steps.precision import PRECISIONS
 from sardonyx._src.errors import UnsupportedProcessor
 
 BF16_FEATURE = "avx512_bf16"  # processors with AMX tiles of bfloat16 have this feature, too

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from sardonyx._src.compile.llvm.cache import default_cache
 from sardonyx._src.compile.llvm.jit import Module, compile_module_async, load
 from sardonyx._src.compile.llvm.loaded_kernels import kernel_address
-from sardonyx._src.compile.program import Buffer, Kernel, size_functions
-from sardonyx._src.compile.program.encoding import STATUS_BASE, Encoding, RelocationBase
-from sardonyx._src.compile.program.port_dims import PortDims, port_dims
-from sardonyx._src.compile.program.program import Program
-from sardonyx._src.compile.program.size_functions import ALL_STAGES
+from sardonyx._src.compile.program import Buffer, Kernel
+from sardonyx._src.compile.program.encoding import size_functions
+from sardonyx._src.compile.program.encoding.encoding import STATUS_BASE, Encoding, RelocationBase
+from sardonyx._src.compile.program.encoding.port_dims import PortDims, port_dims
+from sardonyx._src.compile.program.encoding.size_functions import ALL_STAGES
+from sardonyx._src.compile.program.steps.program import Program
 from sardonyx._src.runtime.limits.thread_pool import FunctionTable
 
 Slots = NDArray[np.int64]

@@ -17,14 +17,14 @@ import numpy as np
 from sardonyx._src.compile.executor import status
 from sardonyx._src.compile.executor.fast_entry import DONE, FAULT
 from sardonyx._src.compile.program import Step
-from sardonyx._src.compile.program.assumptions import (
+from sardonyx._src.compile.program.encoding.length_equations import LengthEquations
+from sardonyx._src.compile.program.steps.assumptions import (
     Assumption,
     BranchTaken,
     Observation,
     RankObserved,
 )
-from sardonyx._src.compile.program.length_equations import LengthEquations
-from sardonyx._src.compile.program.program import (
+from sardonyx._src.compile.program.steps.program import (
     Action,
     BindSizes,
     CollectScanOutputs,

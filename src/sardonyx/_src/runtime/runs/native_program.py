@@ -12,12 +12,12 @@ from numpy import empty
 from sardonyx._src.compile.executor.fast_entry import DONE, READY, RESIZED
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program import EXACT, Buffer, Precision
-from sardonyx._src.compile.program.assumptions import Assumptions
-from sardonyx._src.compile.program.defects import typed_defects
-from sardonyx._src.compile.program.executable import Executable
-from sardonyx._src.compile.program.length_equations import LengthEquations
-from sardonyx._src.compile.program.memory_plan import MemoryPlan
-from sardonyx._src.compile.program.program import Program
+from sardonyx._src.compile.program.encoding.executable import Executable
+from sardonyx._src.compile.program.encoding.length_equations import LengthEquations
+from sardonyx._src.compile.program.memory.memory_plan import MemoryPlan
+from sardonyx._src.compile.program.steps.assumptions import Assumptions
+from sardonyx._src.compile.program.steps.program import Program
+from sardonyx._src.compile.program.verification.defects import typed_defects
 from sardonyx._src.errors import CompilationError
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.interp.run_state import RandomSource, RunState

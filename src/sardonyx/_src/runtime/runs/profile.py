@@ -16,7 +16,7 @@ from sardonyx._src.compile.kernels.tuning import peak
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.llvm.loaded_kernels import kernel_address
 from sardonyx._src.compile.program import Kernel, Step
-from sardonyx._src.compile.program.program import Action
+from sardonyx._src.compile.program.steps.program import Action
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.interp.run_state import Frame, RandomSource, RunState
 from sardonyx._src.io.nesting import limit_nesting

@@ -30,10 +30,10 @@ from sardonyx._src.compile.linker import features
 from sardonyx._src.compile.llvm.cache import default_folder, warn_not_private
 from sardonyx._src.compile.llvm.host_target import compiler_stamp, processor_identity
 from sardonyx._src.compile.program import EXACT, Precision
-from sardonyx._src.compile.program.assumptions import Assumptions
-from sardonyx._src.compile.program.defects import DEFECTS
-from sardonyx._src.compile.program.executable import Executable
-from sardonyx._src.compile.program.program import FallbackOp, Program
+from sardonyx._src.compile.program.encoding.executable import Executable
+from sardonyx._src.compile.program.steps.assumptions import Assumptions
+from sardonyx._src.compile.program.steps.program import FallbackOp, Program
+from sardonyx._src.compile.program.verification.defects import DEFECTS
 from sardonyx._src.errors import CompilationError, DecodeError, are_defects_fatal
 from sardonyx._src.io.loading.load import pause_gc
 from sardonyx._src.io.nesting import limit_nesting

@@ -16,8 +16,8 @@ from weakref import WeakValueDictionary
 
 from sardonyx._src.compile.llvm.host_target import require_llvmlite
 from sardonyx._src.compile.program import Precision
-from sardonyx._src.compile.program.defects import DEFECTS
-from sardonyx._src.compile.program.executable import Executable
+from sardonyx._src.compile.program.encoding.executable import Executable
+from sardonyx._src.compile.program.verification.defects import DEFECTS
 from sardonyx._src.errors import CompilationError, are_defects_fatal
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.io.loading.load import TEXT_SUFFIXES, pause_gc

@@ -8,10 +8,10 @@ from typing import cast
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.executor import status
 from sardonyx._src.compile.program import EXACT, Buffer, Guard, Kernel, Precision, Step, TensorView
-from sardonyx._src.compile.program.assumptions import BranchTaken, Observation
-from sardonyx._src.compile.program.executable import Executable
-from sardonyx._src.compile.program.precision import PRECISIONS
-from sardonyx._src.compile.program.program import (
+from sardonyx._src.compile.program.encoding.executable import Executable
+from sardonyx._src.compile.program.steps.assumptions import BranchTaken, Observation
+from sardonyx._src.compile.program.steps.precision import PRECISIONS
+from sardonyx._src.compile.program.steps.program import (
     Action,
     BindSizes,
     CollectScanOutputs,

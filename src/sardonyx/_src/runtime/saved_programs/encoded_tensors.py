@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sardonyx._src.compile.program import Buffer, Kernel, TensorView
-from sardonyx._src.compile.program.encoding import Encoding
-from sardonyx._src.compile.program.lazy_constants import LazyConstant
-from sardonyx._src.compile.program.memory_plan import ArenaSlot, MemoryPlan
-from sardonyx._src.compile.program.tensor import BufferRole
+from sardonyx._src.compile.program.encoding.encoding import Encoding
+from sardonyx._src.compile.program.memory.memory_plan import ArenaSlot, MemoryPlan
+from sardonyx._src.compile.program.operands.lazy_constants import LazyConstant
+from sardonyx._src.compile.program.operands.tensor import BufferRole
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Expr, Known, has_opaque_part

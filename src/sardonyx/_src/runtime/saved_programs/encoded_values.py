@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from sardonyx._src.compile.program.assumptions import (
+from sardonyx._src.compile.program.steps.assumptions import (
     MAX_PARAMETER_ELEMENTS,
     Assumption,
     Assumptions,

@@ -19,12 +19,13 @@ from sardonyx._src.compile.executor import (
 )
 from sardonyx._src.compile.executor.pool_layout import RECORD_SLOTS
 from sardonyx._src.compile.linker.system import LIBC_FUNCTIONS
-from sardonyx._src.compile.program import Buffer, encoding, port_dims, size_functions
-from sardonyx._src.compile.program.assumptions import Assumptions
-from sardonyx._src.compile.program.encoding import STATUS_BASE
-from sardonyx._src.compile.program.memory_plan import MemoryPlan
-from sardonyx._src.compile.program.program import Program
-from sardonyx._src.compile.program.size_limits import MAX_INT64
+from sardonyx._src.compile.program import Buffer
+from sardonyx._src.compile.program.encoding import encoding, port_dims, size_functions
+from sardonyx._src.compile.program.encoding.encoding import STATUS_BASE
+from sardonyx._src.compile.program.encoding.size_limits import MAX_INT64
+from sardonyx._src.compile.program.memory.memory_plan import MemoryPlan
+from sardonyx._src.compile.program.steps.assumptions import Assumptions
+from sardonyx._src.compile.program.steps.program import Program
 from sardonyx._src.errors import DecodeError
 from sardonyx._src.io.regular_files import open_regular
 from sardonyx._src.ir import Model

@@ -11,9 +11,9 @@ import numpy as np
 from sardonyx._src.compile.linker import features
 from sardonyx._src.compile.llvm.executable_memory import ExecutableMemory
 from sardonyx._src.compile.llvm.host_target import compiler_stamp
-from sardonyx._src.compile.program.encoding import STATUS_BASE, RelocationBase
-from sardonyx._src.compile.program.port_dims import port_dims
-from sardonyx._src.compile.program.size_functions import ALL_STAGES
+from sardonyx._src.compile.program.encoding.encoding import STATUS_BASE, RelocationBase
+from sardonyx._src.compile.program.encoding.port_dims import port_dims
+from sardonyx._src.compile.program.encoding.size_functions import ALL_STAGES
 from sardonyx._src.errors import (
     DecodeError,
     EvaluationError,

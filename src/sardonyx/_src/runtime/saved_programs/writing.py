@@ -15,12 +15,12 @@ from sardonyx._src.compile.llvm import jit, loaded_kernels
 from sardonyx._src.compile.llvm.cache import default_cache
 from sardonyx._src.compile.llvm.jit import Module
 from sardonyx._src.compile.lower.operators.own_kernel import C_FUNCTION_KEY
-from sardonyx._src.compile.program import EXACT, Kernel, Precision, size_functions
-from sardonyx._src.compile.program.assumptions import Assumptions
-from sardonyx._src.compile.program.defects import typed_defects
-from sardonyx._src.compile.program.executable import Executable
-from sardonyx._src.compile.program.lazy_constants import iter_bytes
-from sardonyx._src.compile.program.program import (
+from sardonyx._src.compile.program import EXACT, Kernel, Precision
+from sardonyx._src.compile.program.encoding import size_functions
+from sardonyx._src.compile.program.encoding.executable import Executable
+from sardonyx._src.compile.program.operands.lazy_constants import iter_bytes
+from sardonyx._src.compile.program.steps.assumptions import Assumptions
+from sardonyx._src.compile.program.steps.program import (
     Action,
     BindSizes,
     CollectScanOutputs,
@@ -28,6 +28,7 @@ from sardonyx._src.compile.program.program import (
     FallbackOp,
     Program,
 )
+from sardonyx._src.compile.program.verification.defects import typed_defects
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.grad.runnable import without_gradient_nodes
 from sardonyx._src.interp.program import check_kernels

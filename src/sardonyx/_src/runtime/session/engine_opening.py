@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import cast
 
 from sardonyx._src.compile.program import EXACT
-from sardonyx._src.compile.program.defects import typed_defects
-from sardonyx._src.compile.program.program import Action, FallbackOp
+from sardonyx._src.compile.program.steps.program import Action, FallbackOp
+from sardonyx._src.compile.program.verification.defects import typed_defects
 from sardonyx._src.errors import CompilationError, LimitError, MissingPackage, SardonyxError
 from sardonyx._src.grad.runnable import without_gradient_nodes
 from sardonyx._src.interp.interpreter import Interpreter

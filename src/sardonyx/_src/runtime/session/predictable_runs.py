@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sardonyx._src.compile.program.program import FallbackOp
+from sardonyx._src.compile.program.steps.program import FallbackOp
 from sardonyx._src.runtime.engine.engine import NativeEngine
 from sardonyx._src.runtime.session.session import Session
 

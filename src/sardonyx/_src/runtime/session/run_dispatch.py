@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
-from sardonyx._src.compile.program.length_equations import LengthEquations
+from sardonyx._src.compile.program.encoding.length_equations import LengthEquations
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.interp.run_control import RunControl

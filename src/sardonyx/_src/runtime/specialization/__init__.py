@@ -2,7 +2,7 @@
 
 The *general program* of a model has fallback operations where inference cannot know a rank, or which branch an If takes.
 Its runs record these facts as *observations*.  The next run compiles a program that takes them as *assumptions*
-(`compile.program.assumptions`), so that kernels replace the fallback operations.  Guards check the assumptions in each run.
+(`compile.program.steps.assumptions`), so that kernels replace the fallback operations.  Guards check the assumptions in each run.
 A run tries the specialized programs, the one used last first, and then the general program, whose observations lead to
 another specialized program.
 

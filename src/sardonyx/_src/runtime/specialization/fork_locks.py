@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Protocol
 
-from sardonyx._src.compile.program.live_objects import LiveObjects
+from sardonyx._src.compile.llvm.live_objects import LiveObjects
 
 
 class LockOwner(Protocol):

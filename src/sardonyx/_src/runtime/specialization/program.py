@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sardonyx._src.compile.program.assumptions import (
+from sardonyx._src.compile.program.steps.assumptions import (
     MAX_PARAMETER_ELEMENTS,
     Assumption,
     Assumptions,

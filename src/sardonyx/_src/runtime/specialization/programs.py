@@ -6,11 +6,11 @@ import logging
 from collections.abc import Iterable, Mapping
 from threading import Lock, local
 
-from sardonyx._src.compile.program.assumptions import (
+from sardonyx._src.compile.program.encoding.length_equations import LengthEquations
+from sardonyx._src.compile.program.steps.assumptions import (
     Assumptions,
     elements_of,
 )
-from sardonyx._src.compile.program.length_equations import LengthEquations
 from sardonyx._src.errors import CompilationError, EvaluationError, SardonyxError
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.interp.run_state import RandomSource

@@ -15,7 +15,7 @@ import numpy as np
 
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_stages
-from sardonyx._src.compile.program.defects import typed_defects
+from sardonyx._src.compile.program.verification.defects import typed_defects
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.io.loading.load import pause_gc

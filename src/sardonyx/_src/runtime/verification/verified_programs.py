@@ -12,8 +12,8 @@ from functools import partial
 import numpy as np
 
 from sardonyx._src.compile.program import EXACT
-from sardonyx._src.compile.program.defects import typed_defects
-from sardonyx._src.compile.program.length_equations import LengthEquations
+from sardonyx._src.compile.program.encoding.length_equations import LengthEquations
+from sardonyx._src.compile.program.verification.defects import typed_defects
 from sardonyx._src.errors import EvaluationError, SardonyxError, VerificationError
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.interp.run_control import RunControl

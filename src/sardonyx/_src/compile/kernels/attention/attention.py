@@ -23,10 +23,10 @@ from sardonyx._src.compile.kernels.attention.scores import SCALED_SCORES, scores
 from sardonyx._src.compile.kernels.attention.split_kv import FLOAT_BYTES, reduce_splits_step
 from sardonyx._src.compile.kernels.attention.variant import AttentionVariant
 from sardonyx._src.compile.kernels.attention.work_partitioning import AttentionPartition, partition_heads
-from sardonyx._src.compile.kernels.loops.axes import broadcast_stride
+from sardonyx._src.compile.kernels.loops.batch_space import broadcast_stride
 from sardonyx._src.compile.kernels.tuning import AttentionTuning
 from sardonyx._src.compile.program import Buffer, Kernel, KernelArgument, Step, TensorView, row_major_strides
-from sardonyx._src.compile.program.tensor import dense_bytes
+from sardonyx._src.compile.program.operands.tensor import dense_bytes
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max, dim_min, dim_product
 

@@ -13,16 +13,10 @@ from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Parameters, 
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace, row_space
 from sardonyx._src.compile.kernels.loops.lanes import shuffle
-from sardonyx._src.compile.kernels.loops.rows import (
-    load_element,
-    load_vector,
-    loop_single_vectors,
-    loop_vector_blocks,
-    num_units,
-    rows_per_unit,
-    store_vector,
-)
+from sardonyx._src.compile.kernels.loops.memory import load_at, load_vector_at, store_at
+from sardonyx._src.compile.kernels.loops.rows import loop_vector_blocks, num_units, rows_per_unit
 from sardonyx._src.compile.kernels.loops.strided_loops import load_dims, loop_rows, unit_row_range
+from sardonyx._src.compile.kernels.loops.vectors import loop_vectors
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 
 # half: the number of pairs of a row.
@@ -139,18 +133,18 @@ def rotate_row(row: RotaryRow, *, interleaved: bool) -> None:
     source, target = b.gep(row.x, rotated), b.gep(row.y, rotated)
     for i, vectors, mask in loop_vector_blocks(b, row.width - rotated, lanes, 1):
         for v in range(vectors):
-            value = load_vector(b, row.vector_type, source, i + v * lanes, mask)
-            store_vector(b, value, target, i + v * lanes, mask)
+            value = load_vector_at(b, source, i + v * lanes, row.vector_type, mask)
+            store_at(b, target, i + v * lanes, value, mask)
 
 
 def rotate_halves(row: RotaryRow) -> None:
     b = row.b
-    for i, mask in loop_single_vectors(b, row.half, row.vector_type.lanes):
+    for i, mask in loop_vectors(b, 0, row.half, row.vector_type.lanes):
         indices = (i, i + row.half)
-        pair = [load_vector(b, row.vector_type, row.x, index, mask) for index in indices]
-        cos_sin = [load_vector(b, row.vector_type, angle, i, mask) for angle in row.angles]
+        pair = [load_vector_at(b, row.x, index, row.vector_type, mask) for index in indices]
+        cos_sin = [load_vector_at(b, angle, i, row.vector_type, mask) for angle in row.angles]
         for value, index in zip(rotate_pair(*pair, *cos_sin), indices, strict=True):
-            store_vector(b, value, row.y, index, mask)
+            store_at(b, row.y, index, value, mask)
 
 
 def rotate_adjacent_pairs(row: RotaryRow) -> None:
@@ -158,19 +152,20 @@ def rotate_adjacent_pairs(row: RotaryRow) -> None:
     b, lanes, i = row.b, row.vector_type.lanes, row.b.constant(0, I64)
     if lanes > 1:
         with b.loop(i, row.half, lanes) as i:
-            low, high = (load_vector(b, row.vector_type, row.x, i * 2 + part, None) for part in (0, lanes))
+            low, high = (load_vector_at(b, row.x, i * 2 + part, row.vector_type) for part in (0, lanes))
             pair = [shuffle(b, low, high, range(odd, 2 * lanes, 2)) for odd in (0, 1)]
-            cos_sin = [load_vector(b, row.vector_type, angle, i, None) for angle in row.angles]
+            cos_sin = [load_vector_at(b, angle, i, row.vector_type) for angle in row.angles]
             rotated = rotate_pair(*pair, *cos_sin)
             for part in (0, lanes):
                 interleaved = [(part + j) // 2 + j % 2 * lanes for j in range(lanes)]
-                store_vector(b, shuffle(b, *rotated, interleaved), row.y, i * 2 + part, None)
+                value = shuffle(b, *rotated, interleaved)
+                store_at(b, row.y, i * 2 + part, value)
     with b.loop(i, row.half, name="pair") as i:
         indices = [i * 2, i * 2 + 1]
-        pair = [load_element(b, "float", row.x, index) for index in indices]
-        cos_sin = [load_element(b, "float", angle, i) for angle in row.angles]
+        pair = [load_at(b, row.x, index, "float") for index in indices]
+        cos_sin = [load_at(b, angle, i, "float") for angle in row.angles]
         for value, index in zip(rotate_pair(*pair, *cos_sin), indices, strict=True):
-            store_vector(b, value, row.y, index, None)
+            store_at(b, row.y, index, value)
 
 
 def rotate_pair(

@@ -1,4 +1,4 @@
-"""Sliding windows over channels-last images: geometry, register tiles, units of work and kernel arguments.
+"""Sliding windows over channels-last images: register tiles, units of work and kernel arguments.
 
 Depthwise convolution and pooling share these; their loops are in `sliding_window_loops`.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from sardonyx._src.compile.codegen import Parameters
 from sardonyx._src.compile.kernels.channels_last.images import pixel_stride
 from sardonyx._src.compile.kernels.tuning import ChannelsLastTuning
-from sardonyx._src.compile.program import KernelArgument, TensorView
+from sardonyx._src.compile.program import KernelArgument, TensorView, Window
 from sardonyx._src.ir.dims import Known
 
 WINDOW_SIZES = (
@@ -20,29 +20,6 @@ WINDOW_SIZES = (
     "pad_top", "pad_left", "pad_bottom", "pad_right",
 )  # fmt: skip
 WINDOW_PARAMETERS = Parameters("x", "y", *WINDOW_SIZES)  # the first parameters of every sliding-window kernel
-
-
-@dataclass(frozen=True, slots=True)
-class SlidingWindow:
-    """A window over two spatial dims.
-
-    kernel, strides, dilations: (height, width).
-    pads: (top, left, bottom, right), which may depend on symbolic sizes.
-    """
-
-    kernel: tuple[int, int]
-    strides: tuple[int, int] = (1, 1)
-    dilations: tuple[int, int] = (1, 1)
-    pads: tuple[Known, Known, Known, Known] = (0, 0, 0, 0)
-
-    @property
-    def num_taps(self) -> int:
-        return self.kernel[0] * self.kernel[1]
-
-    @property
-    def is_unit_3x3(self) -> bool:
-        """Whether the window is 3 by 3 with unit strides and dilations, as Winograd convolution requires."""
-        return self.kernel == (3, 3) and self.strides == self.dilations == (1, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +71,7 @@ class WindowTile:
         return f"{self.pixels}x{self.taps}s{self.stride}d{self.dilation}"
 
 
-def choose_window_tile(window: SlidingWindow, width: Known) -> WindowTile:
+def choose_window_tile(window: Window, width: Known) -> WindowTile:
     """The tile for output rows of `width` pixels: the tile that leaves the fewest pixels unused at the end of a row."""
     choices, pixels = ChannelsLastTuning.tile_pixels, ChannelsLastTuning.dynamic_tile_pixels
     if isinstance(width, int):
@@ -105,9 +82,7 @@ def choose_window_tile(window: SlidingWindow, width: Known) -> WindowTile:
     return WindowTile(pixels, taps, stride, dilation)
 
 
-def sliding_window_arguments(
-    x: TensorView, y: TensorView, window: SlidingWindow
-) -> dict[str, KernelArgument]:
+def sliding_window_arguments(x: TensorView, y: TensorView, window: Window) -> dict[str, KernelArgument]:
     """The arguments of `WINDOW_PARAMETERS` by name.  x: [N, H, W, C], y: [N, Ho, Wo, C].
 
     rows: the output rows of all images.
@@ -118,12 +93,12 @@ def sliding_window_arguments(
     block = window_channel_block(x, rows, window)
     sizes = (
         pixel_stride(x), pixel_stride(y), height, width, y.shape[1], y.shape[2], channels, rows, block,
-        *window.kernel, *window.strides, *window.dilations, *window.pads,
+        *window.kernel, *window.strides, *window.dilations, *window.begin_pads, *window.end_pads,
     )  # fmt: skip
     return {"x": x, "y": y, **dict(zip(WINDOW_SIZES, sizes, strict=True))}
 
 
-def count_window_units(x: TensorView, y: TensorView, window: SlidingWindow) -> Known:
+def count_window_units(x: TensorView, y: TensorView, window: Window) -> Known:
     """The number of units of work: output rows times channel blocks."""
     rows = x.shape[0] * y.shape[1]
     channels, block = x.shape[3], window_channel_block(x, rows, window)
@@ -131,7 +106,7 @@ def count_window_units(x: TensorView, y: TensorView, window: SlidingWindow) -> K
     return rows * -(-channels // block)
 
 
-def window_channel_block(x: TensorView, rows: Known, window: SlidingWindow) -> int:
+def window_channel_block(x: TensorView, rows: Known, window: Window) -> int:
     """Channels of a unit of work: all, or fewer where output rows are few or input rows exceed the cache."""
     channels, width = x.shape[3], x.shape[2]
     assert isinstance(channels, int), f"channels must be a number; got {channels}"

@@ -10,16 +10,16 @@ import numpy as np
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.conv.convolution import partition_packed, partition_step
 from sardonyx._src.compile.kernels.conv.packed_rows import BF16_PACKER
-from sardonyx._src.compile.kernels.conv.packed_weights import ConvWeights, ConvWindow, packs_lines
+from sardonyx._src.compile.kernels.conv.packed_weights import ConvWeights, packs_lines
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.bf16.bf16_panels import make_bf16_panels
 from sardonyx._src.compile.kernels.gemm.bf16.bf16_words import BF16_PER_WORD, choose_bf16_tile, padded_words
 from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant, pack_bias
-from sardonyx._src.compile.program import Step, TensorView
+from sardonyx._src.compile.program import Step, TensorView, Window
 from sardonyx._src.ir import Array
 
 
-def pack_bf16_weights(weights: Array, bias: Array | None, window: ConvWindow, target: Target) -> ConvWeights:
+def pack_bf16_weights(weights: Array, bias: Array | None, window: Window, target: Target) -> ConvWeights:
     """Packs weights [columns, channels, height, width] as bfloat16, and the bias [columns] as float32."""
     columns, channels, height, width = weights.shape
     taps, terms = height * width, channels

@@ -13,19 +13,14 @@ from math import prod
 import numpy as np
 
 from sardonyx._src.compile.codegen import Target
-from sardonyx._src.compile.kernels.conv.packed_weights import (
-    ConvWeights,
-    ConvWindow,
-    can_share_vectors,
-    can_use_im2row,
-)
+from sardonyx._src.compile.kernels.conv.packed_weights import ConvWeights, can_share_vectors, can_use_im2row
 from sardonyx._src.compile.kernels.conv.weight_packing import CHECKED_PARAMETERS, PARAMETERS, packing_module
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant
 from sardonyx._src.compile.kernels.gemm.packing.panels import pack_tensor
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import RegisterTile, choose_tile
-from sardonyx._src.compile.program import Kernel, Step, TensorView
-from sardonyx._src.compile.program.tensor import dense_temporary
+from sardonyx._src.compile.program import Kernel, Step, TensorView, Window
+from sardonyx._src.compile.program.operands.tensor import dense_temporary
 from sardonyx._src.dtypes import DataType
 
 
@@ -81,7 +76,7 @@ def static_shape(tensor: TensorView) -> tuple[int, ...]:
 
 
 def pack_computed_weights(
-    weights: TensorView, bias: TensorView | None, window: ConvWindow, target: Target, groups: int = 1
+    weights: TensorView, bias: TensorView | None, window: Window, target: Target, groups: int = 1
 ) -> tuple[ConvWeights, list[Step]]:
     """`pack_conv_weights` for dense tensors [columns, channels / groups, height, width] and [columns] of the run.
 

@@ -23,7 +23,7 @@ from sardonyx._src.compile.kernels.conv.packed_rows import (
     packed_stride,
     packed_windows,
 )
-from sardonyx._src.compile.kernels.conv.packed_weights import ConvWeights, ConvWindow, packs_lines
+from sardonyx._src.compile.kernels.conv.packed_weights import ConvWeights, packs_lines
 from sardonyx._src.compile.kernels.conv.pointwise import POINTWISE
 from sardonyx._src.compile.kernels.conv.variant import ConvVariant, conv_kernel, conv_parameters
 from sardonyx._src.compile.kernels.conv.window_origins import WINDOW_SIZES
@@ -32,7 +32,7 @@ from sardonyx._src.compile.kernels.gemm.tile.amx_tiles import WORD_BYTES
 from sardonyx._src.compile.kernels.gemm.tile.output import output_arguments
 from sardonyx._src.compile.kernels.gemm.tile.row_blocks import balanced_rows_per_unit, rows_per_unit
 from sardonyx._src.compile.kernels.tuning import ConvTuning, GemmTuning
-from sardonyx._src.compile.program import KernelArgument, Step, TensorView, element_bytes
+from sardonyx._src.compile.program import KernelArgument, Step, TensorView, Window, element_bytes
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max
 
 
@@ -145,7 +145,7 @@ def partition_rows(x: TensorView, y: TensorView, weights: ConvWeights) -> ConvPa
     return ConvPartition(INDIRECT, *rows, windows)
 
 
-def is_matrix_product(x: TensorView, y: TensorView, window: ConvWindow) -> bool:
+def is_matrix_product(x: TensorView, y: TensorView, window: Window) -> bool:
     """Whether the pixels of x [N, H, W, C] are equally far apart, and each one yields a pixel of y."""
     return window.is_pointwise and x.row_stride is not None and x.shape[:3] == y.shape[:3]
 
@@ -156,7 +156,7 @@ def partition_bands(x: TensorView, y: TensorView, weights: ConvWeights) -> ConvP
     images, out_height, out_width = y.shape[:3]
     band_lines = lines_per_band(out_height, out_width)
     width = dim_max((out_width - 1) * window.strides[1] + window.kernel[1], 0)
-    height = (band_lines - 1) * window.strides[0] + (window.kernel[0] - 1) * window.dilations[0] + 1
+    height = (band_lines - 1) * window.strides[0] + window.spans[0]
     arguments = {
         **window_arguments(x, (out_height, out_width), window),
         "pixel_channels": channels,
@@ -226,16 +226,16 @@ def partition_packed(
     )
 
 
-def has_contiguous_lines(x: TensorView, window: ConvWindow) -> bool:
+def has_contiguous_lines(x: TensorView, window: Window) -> bool:
     """Whether the terms of a line of a window are contiguous in x [N, H, W, C]."""
     return window.kernel[1] == 1 or (window.dilations[1] == 1 and x.strides[2] == x.shape[3])
 
 
-def window_arguments(x: TensorView, size: tuple[Known, ...], window: ConvWindow) -> dict[str, KernelArgument]:
+def window_arguments(x: TensorView, size: tuple[Known, ...], window: Window) -> dict[str, KernelArgument]:
     """The arguments `WINDOW_SIZES` for an output of height and width `size`."""
     sizes = (
         *(x.shape[1], x.shape[2], *size),
-        *(*window.kernel, *window.strides, *window.dilations, *window.pads),
+        *(*window.kernel, *window.strides, *window.dilations, *window.begin_pads),
         *x.strides[:3],
     )
     return dict(zip(WINDOW_SIZES, sizes, strict=True))

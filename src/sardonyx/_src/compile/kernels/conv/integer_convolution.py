@@ -38,11 +38,7 @@ from sardonyx._src.compile.kernels.conv.indirection import (
 )
 from sardonyx._src.compile.kernels.conv.loop_nest import Convolution, emit_convolution
 from sardonyx._src.compile.kernels.conv.packed_rows import LineTerms, RowPacker
-from sardonyx._src.compile.kernels.conv.packed_weights import (
-    ConvWeights,
-    ConvWindow,
-    can_use_im2row,
-)
+from sardonyx._src.compile.kernels.conv.packed_weights import ConvWeights, can_use_im2row
 from sardonyx._src.compile.kernels.conv.pointwise import POINTWISE
 from sardonyx._src.compile.kernels.gemm.integer.integer_matmul import sign_correction
 from sardonyx._src.compile.kernels.gemm.integer.integer_microkernel import int8_arithmetic
@@ -61,7 +57,7 @@ from sardonyx._src.compile.kernels.gemm.tile.register_tile import (
     padded_row_words,
 )
 from sardonyx._src.compile.kernels.loops.vectors import first_lanes, load_typed, loop_vectors, store_vector
-from sardonyx._src.compile.program import Step, TensorView
+from sardonyx._src.compile.program import Step, TensorView, Window
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Known
 
@@ -71,7 +67,7 @@ BYTE_SPLAT = 0x01010101  # times a byte: the byte in all four bytes of a word
 def pack_integer_weights(
     weights: Array,
     initial_sums: Array,
-    window: ConvWindow,
+    window: Window,
     target: Target,
     groups: int,
     pixels: Known | None = None,

@@ -14,24 +14,8 @@ from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant, make_lazy_panels, pack_bias
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import RegisterTile, choose_tile
 from sardonyx._src.compile.kernels.tuning import ConvTuning
-from sardonyx._src.compile.program import TensorView
+from sardonyx._src.compile.program import TensorView, Window
 from sardonyx._src.ir import Array
-from sardonyx._src.ir.dims import Known
-
-
-@dataclass(frozen=True, slots=True)
-class ConvWindow:
-    """The window of a convolution: each field is (height, width), but pads are (top, left)."""
-
-    kernel: tuple[int, int] = (1, 1)
-    strides: tuple[int, int] = (1, 1)
-    dilations: tuple[int, int] = (1, 1)
-    pads: tuple[Known, Known] = (0, 0)
-
-    @property
-    def is_pointwise(self) -> bool:
-        """Whether it is 1x1, with stride 1 and no padding before the image."""
-        return self.kernel == (1, 1) and self.strides == (1, 1) and self.pads == (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +32,7 @@ class ConvWeights:
     packs_rows: whether the windows of x are packed in rows (`packed_rows.py`); panels then have one tap.
     """
 
-    window: ConvWindow
+    window: Window
     tile: RegisterTile
     panels: TensorView
     bias: TensorView
@@ -61,7 +45,7 @@ class ConvWeights:
 def pack_conv_weights(
     weights: Array,
     bias: Array | None,
-    window: ConvWindow,
+    window: Window,
     target: Target,
     groups: int = 1,
     *,
@@ -95,7 +79,7 @@ def pack_conv_weights(
     )
 
 
-def packs_lines(channels: int, window: ConvWindow, word_terms: int) -> bool:
+def packs_lines(channels: int, window: Window, word_terms: int) -> bool:
     """Whether rows of words are packed line by line of a window: packing pixel by pixel would leave words partly empty.
 
     The pixels of a line of x must then be contiguous.
@@ -112,7 +96,7 @@ def can_share_vectors(total: int, channels: int, groups: int, lanes: int) -> boo
     return fits and 1 < channels < lanes and total == groups * channels
 
 
-def can_use_im2row(channels: int, window: ConvWindow, groups: int) -> bool:
+def can_use_im2row(channels: int, window: Window, groups: int) -> bool:
     """Whether an im2row buffer pays off: with few channels, it joins the short taps of a line of a window into one."""
     return (
         groups == 1

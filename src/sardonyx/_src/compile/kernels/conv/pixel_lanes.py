@@ -21,7 +21,6 @@ import numpy as np
 
 from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.kernels.epilogue import Epilogue, emit_epilogue
 from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant
 from sardonyx._src.compile.kernels.loops.vectors import (
@@ -34,7 +33,7 @@ from sardonyx._src.compile.kernels.loops.vectors import (
     zeros,
 )
 from sardonyx._src.compile.kernels.tuning import ConvTuning, tuning_for
-from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
+from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView, Window
 from sardonyx._src.ir import Array
 
 SIZES = (
@@ -50,7 +49,7 @@ def pixel_lanes_step(
     weights: Array,
     bias: Array | None,
     y: TensorView,
-    window: SlidingWindow,
+    window: Window,
     epilogue: Epilogue | None = None,
 ) -> Step:
     """y [N, M, Ho, Wo] = epilogue(conv(x [N, C, H, W], weights [M, C, h, w]) + bias [M]), with unit strides along lines.
@@ -66,7 +65,7 @@ def pixel_lanes_step(
     (images, channels, height, width), (out_height, out_width) = x.shape, y.shape[2:]
     sizes = (
         *(channels, height, width, out_height, out_width, *window.kernel),
-        *(window.strides[0], *window.dilations, *window.pads[:2], *x.strides[:3], *y.strides[:3]),
+        *(window.strides[0], *window.dilations, *window.begin_pads, *x.strides[:3], *y.strides[:3]),
         max(1, ConvTuning.max_block_terms // max(window.num_taps, 1)),
     )
     args: tuple[KernelArgument, ...] = PARAMETERS.pack(

@@ -24,14 +24,14 @@ from sardonyx._src.compile.kernels.conv.computed_weights import (
 from sardonyx._src.compile.kernels.conv.convolution import ConvPartition, partition_step, window_arguments
 from sardonyx._src.compile.kernels.conv.indirection import emit_indirect
 from sardonyx._src.compile.kernels.conv.loop_nest import Convolution
-from sardonyx._src.compile.kernels.conv.packed_weights import ConvWeights, ConvWindow, pack_conv_weights
+from sardonyx._src.compile.kernels.conv.packed_weights import ConvWeights, pack_conv_weights
 from sardonyx._src.compile.kernels.conv.variant import ConvVariant
 from sardonyx._src.compile.kernels.conv.window_origins import WINDOW_SIZES
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import choose_tile
 from sardonyx._src.compile.kernels.gemm.tile.row_blocks import rows_per_unit
 from sardonyx._src.compile.kernels.tuning import ConvTuning
-from sardonyx._src.compile.program import KernelArgument, Step, TensorView
+from sardonyx._src.compile.program import KernelArgument, Step, TensorView, Window
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import ceil_div, dim_max
 
@@ -77,12 +77,12 @@ class OutputPhase:
 
     y: int
     x: int
-    strides: tuple[int, int]
+    strides: tuple[int, ...]
     weights: ConvWeights
 
 
 def pack_transposed_weights(
-    weights: Array, bias: Array | None, window: ConvWindow, target: Target, groups: int = 1
+    weights: Array, bias: Array | None, window: Window, target: Target, groups: int = 1
 ) -> tuple[OutputPhase, ...]:
     """Packs weights [channels, columns / groups, height, width] and bias [columns], split by output phase."""
     channels, columns, height, width = weights.shape
@@ -100,7 +100,7 @@ def pack_transposed_weights(
 def pack_computed_transposed_weights(
     weights: TensorView,
     bias: TensorView | None,
-    window: ConvWindow,
+    window: Window,
     target: Target,
     groups: int,
     status: TensorView,
@@ -115,7 +115,7 @@ def pack_computed_transposed_weights(
     biases, bias_steps = pack_computed_bias(bias, operand, tile)
     for y, x, vertical, horizontal in phase_taps(window):
         phase = phase_window(vertical, horizontal)
-        has_padding = phase.kernel != (1, 1) or window.kernel != (1, 1) or phase.pads != (0, 0)
+        has_padding = phase.kernel != (1, 1) or window.kernel != (1, 1) or phase.begin_pads != (0, 0)
         taps = (vertical.sequence, horizontal.sequence)
         panels, packing = pack_taps(operand, taps, tile, target, status if has_padding else None)
         packed = ConvWeights(phase, tile, panels, biases, operand.columns, uses_im2row=False)
@@ -124,7 +124,7 @@ def pack_computed_transposed_weights(
     return tuple(phases), [*bias_steps, *steps]
 
 
-def phase_taps(window: ConvWindow) -> Iterator[tuple[int, int, PhaseTaps, PhaseTaps]]:
+def phase_taps(window: Window) -> Iterator[tuple[int, int, PhaseTaps, PhaseTaps]]:
     """The taps of each phase (y, x) along both axes."""
     vertical_taps = [choose_phase_taps(window, 0, phase) for phase in range(window.strides[0])]
     horizontal_taps = [choose_phase_taps(window, 1, phase) for phase in range(window.strides[1])]
@@ -133,19 +133,19 @@ def phase_taps(window: ConvWindow) -> Iterator[tuple[int, int, PhaseTaps, PhaseT
             yield y, x, vertical, horizontal
 
 
-def phase_window(vertical: PhaseTaps, horizontal: PhaseTaps) -> ConvWindow:
+def phase_window(vertical: PhaseTaps, horizontal: PhaseTaps) -> Window:
     """The window of the convolution of a phase."""
-    return ConvWindow(
+    return Window(
         (len(vertical.taps), len(horizontal.taps)),
         dilations=(vertical.dilation, horizontal.dilation),
-        pads=(vertical.pad, horizontal.pad),
+        begin_pads=(vertical.pad, horizontal.pad),
     )
 
 
-def choose_phase_taps(window: ConvWindow, axis: int, phase: int) -> PhaseTaps:
+def choose_phase_taps(window: Window, axis: int, phase: int) -> PhaseTaps:
     """The taps t for which phase + pad - t * dilation is divisible by the stride, in descending order."""
     stride, dilation = window.strides[axis], window.dilations[axis]
-    pad = window.pads[axis]
+    pad = window.begin_pads[axis]
     assert isinstance(pad, int), f"the pads of a transposed convolution must be numbers; got {pad}"
     start = phase + pad
     taps = tuple(t for t in reversed(range(window.kernel[axis])) if (start - t * dilation) % stride == 0)

@@ -8,27 +8,26 @@ from __future__ import annotations
 from functools import partial
 
 from sardonyx._src.compile.codegen import Target
-from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
 from sardonyx._src.compile.kernels.conv.weight_gradient_kernel import PARAMETERS, weight_gradient_module
 from sardonyx._src.compile.kernels.gemm.packing.panels import Panels, pack_tensor
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import choose_tile
 from sardonyx._src.compile.kernels.tuning import GemmTuning, WeightGradientTuning
-from sardonyx._src.compile.program import Kernel, Step, TensorView
+from sardonyx._src.compile.program import Kernel, Step, TensorView, Window
 from sardonyx._src.ir.dims import dim_max
 
 
 def weight_gradient_steps(
-    x: TensorView, dy: TensorView, dw: TensorView, window: ConvWindow, target: Target, groups: int = 1
+    x: TensorView, dy: TensorView, dw: TensorView, window: Window, target: Target, groups: int = 1
 ) -> list[Step]:
     """The steps of dw [M, C / groups, height, width], dense, from x [N, H, W, C] and dy [N, Ho, Wo, M].
 
     The channels of x and dy are contiguous.
     """
-    columns, channels, kernel_height, kernel_width = (dim for dim in dw.shape if isinstance(dim, int))
-    assert dw.is_dense and (kernel_height, kernel_width) == window.kernel, f"{dw} must be dense"
+    columns, channels, *kernel = (dim for dim in dw.shape if isinstance(dim, int))
+    assert dw.is_dense and tuple(kernel) == window.kernel, f"{dw} must be dense"
     panels, steps = pack_output_gradient(dy, columns // groups, groups, target)
     images, out_height, out_width = dy.shape[:3]
-    taps, tile = kernel_height * kernel_width, panels.tile
+    taps, tile = window.num_taps, panels.tile
     block_channels = tile.rows * max(1, -(-WeightGradientTuning.min_unit_taps // taps))
     block_pixels = WeightGradientTuning.block_pixels
     block_lines = dim_max(1, block_pixels // dim_max(out_width, 1))
@@ -48,14 +47,7 @@ def weight_gradient_steps(
             images=images,
             out_height=out_height,
             out_width=out_width,
-            kernel_height=kernel_height,
-            kernel_width=kernel_width,
-            stride_y=window.strides[0],
-            stride_x=window.strides[1],
-            dilation_y=window.dilations[0],
-            dilation_x=window.dilations[1],
-            top=window.pads[0],
-            left=window.pads[1],
+            **window.image_arguments,
             image_stride=x.strides[0],
             row_stride=x.strides[1],
             pixel_stride=x.strides[2],

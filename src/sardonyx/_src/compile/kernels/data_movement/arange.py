@@ -10,12 +10,8 @@ from functools import partial
 from sardonyx._src.compile.codegen import Element, Parameters, Target
 from sardonyx._src.compile.codegen.element_types import resize_integer
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.loops.rows import (
-    full_vector_type,
-    lane_numbers,
-    loop_vectors,
-    store_vector,
-)
+from sardonyx._src.compile.kernels.loops.memory import store_at
+from sardonyx._src.compile.kernels.loops.rows import full_vector_type, lane_numbers, loop_unrolled_vectors
 from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.dtypes import DataType
@@ -44,9 +40,9 @@ def arange_module(name: str, target: Target, *, element: Element) -> str:
     with b.loop(b.first_unit, b.end_unit, name="unit") as unit:
         first = unit * ReductionTuning.row_unit_elements
         block, count = b.gep(y, first, element), b.min(n - first, ReductionTuning.row_unit_elements)
-        for _, i, mask in loop_vectors(b, count, lanes):
+        for _, i, mask in loop_unrolled_vectors(b, count, lanes):
             begin = resize_integer(start + (first + i) * delta, element)
             step = resize_integer(delta, element)
             value = b.splat(begin, lanes) + lane_numbers(b, vector_type) * b.splat(step, lanes)
-            store_vector(b, value, block, i, mask)
+            store_at(b, block, i, value, mask)
     return b.build_module(name)

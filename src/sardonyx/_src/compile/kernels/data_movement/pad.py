@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.kernels.data_movement.fill import fill_step
 from sardonyx._src.compile.program import Step, TensorView
-from sardonyx._src.compile.program.views import slice_axis
+from sardonyx._src.compile.program.operands.views import slice_axis
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Known, dim_max, known_ge
 

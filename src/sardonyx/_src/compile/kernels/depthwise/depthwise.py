@@ -21,7 +21,6 @@ from sardonyx._src.compile.kernels.channels_last.images import (
 )
 from sardonyx._src.compile.kernels.channels_last.sliding_window import (
     WINDOW_PARAMETERS,
-    SlidingWindow,
     WindowTile,
     choose_window_tile,
     count_window_units,
@@ -49,7 +48,7 @@ from sardonyx._src.compile.kernels.epilogue import (
     epilogue_parameters,
 )
 from sardonyx._src.compile.kernels.loops.vectors import load_vector, store_vector, vector_type
-from sardonyx._src.compile.program import Kernel, Step, TensorView
+from sardonyx._src.compile.program import Kernel, Step, TensorView, Window
 from sardonyx._src.ir import Array
 
 
@@ -80,7 +79,7 @@ def depthwise_step(
     weights: TensorView,
     y: TensorView,
     bias: TensorView | None,
-    window: SlidingWindow,
+    window: Window,
     epilogue: Epilogue = NO_EPILOGUE,
     operands: tuple[TensorView, ...] = (),
 ) -> Step:

@@ -18,7 +18,6 @@ from sardonyx._src.compile.codegen.element_types import memory_type
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.channels_last.images import OutputImage, load_output
 from sardonyx._src.compile.kernels.channels_last.sliding_window import (
-    SlidingWindow,
     WindowTile,
     choose_window_tile,
     count_window_units,
@@ -50,7 +49,7 @@ from sardonyx._src.compile.kernels.gemm.tile.quantized_rows import (
     saturate_vector,
 )
 from sardonyx._src.compile.kernels.loops.vectors import load_if
-from sardonyx._src.compile.program import Kernel, Step, TensorView
+from sardonyx._src.compile.program import Kernel, Step, TensorView, Window
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 
@@ -71,7 +70,7 @@ def integer_depthwise_step(
     weights: TensorView,
     initial: TensorView,
     y: TensorView,
-    window: SlidingWindow,
+    window: Window,
     epilogue: IntegerEpilogue,
     operands: tuple[TensorView, ...] = (),
 ) -> Step:

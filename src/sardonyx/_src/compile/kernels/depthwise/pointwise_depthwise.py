@@ -20,7 +20,6 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.channels_last.images import load_output
 from sardonyx._src.compile.kernels.channels_last.sliding_window import (
     WINDOW_PARAMETERS,
-    SlidingWindow,
     WindowTile,
     choose_window_tile,
     sliding_window_arguments,
@@ -41,7 +40,7 @@ from sardonyx._src.compile.kernels.depthwise.pointwise_ring import (
 from sardonyx._src.compile.kernels.epilogue import Epilogue, epilogue_arguments, epilogue_parameters
 from sardonyx._src.compile.kernels.loops.vectors import i64
 from sardonyx._src.compile.kernels.tuning import GemmTuning, PointwiseDepthwiseTuning
-from sardonyx._src.compile.program import Kernel, Step, TensorView
+from sardonyx._src.compile.program import Kernel, Step, TensorView, Window
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max, dim_min
 
 SPARE_RING_ROWS = 1  # room for pixels that are computed ahead to fill a register tile
@@ -54,7 +53,7 @@ def pointwise_depthwise_step(
     weights: TensorView,
     bias: TensorView,
     y: TensorView,
-    window: SlidingWindow,
+    window: Window,
     epilogue: Epilogue,
     operands: tuple[TensorView, ...] = (),
 ) -> Step:
@@ -104,13 +103,13 @@ def scratch_bytes(ring_pixels: Known, pointwise: ConvWeights) -> Known:
     return ceil_div(ring_pixels * pointwise.columns + partial_sums, 2) * 8
 
 
-def rows_per_band(rows: Known, window: SlidingWindow) -> Known:
+def rows_per_band(rows: Known, window: Window) -> Known:
     """The output rows of a unit of work.
 
     A call computes the input rows again that its first band shares with the band before.  So a band has several times as
     many rows as it shares; but there are at least `min_bands` bands for the threads.
     """
-    shared_rows = max(window_rows(window) - window.strides[0], 1)
+    shared_rows = max(window.spans[0] - window.strides[0], 1)
     bands = (
         rows
         // (shared_rows * PointwiseDepthwiseTuning.min_band_ratio * PointwiseDepthwiseTuning.min_bands)
@@ -120,7 +119,7 @@ def rows_per_band(rows: Known, window: SlidingWindow) -> Known:
     return dim_max(ceil_div(rows, bands), 1)
 
 
-def rows_per_group(window: SlidingWindow, width: Known, channels: int) -> int:
+def rows_per_group(window: Window, width: Known, channels: int) -> int:
     """The output rows of a group: fewer for wide images, so that the ring buffer stays in the cache."""
     if isinstance(width, int):
         for rows in range(PointwiseDepthwiseTuning.group_rows, 1, -1):
@@ -130,14 +129,9 @@ def rows_per_group(window: SlidingWindow, width: Known, channels: int) -> int:
     return PointwiseDepthwiseTuning.group_rows
 
 
-def window_rows(window: SlidingWindow) -> int:
-    """The input rows under an output row."""
-    return (window.kernel[0] - 1) * window.dilations[0] + 1
-
-
-def ring_size(window: SlidingWindow, group_rows: int = 1) -> int:
+def ring_size(window: Window, group_rows: int = 1) -> int:
     """The rows of the ring buffer."""
-    return window_rows(window) + (group_rows - 1) * window.strides[0] + SPARE_RING_ROWS
+    return window.spans[0] + (group_rows - 1) * window.strides[0] + SPARE_RING_ROWS
 
 
 def pointwise_depthwise_parameters(epilogue: Epilogue) -> Parameters:

@@ -20,7 +20,6 @@ from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, Stack
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.channels_last.images import pixel_stride
 from sardonyx._src.compile.kernels.channels_last.sliding_window_loops import tap_range
-from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
 from sardonyx._src.compile.kernels.loops.vectors import (
     first_lanes,
     i64,
@@ -30,7 +29,7 @@ from sardonyx._src.compile.kernels.loops.vectors import (
     zeros,
 )
 from sardonyx._src.compile.kernels.tuning import ChannelsLastTuning
-from sardonyx._src.compile.program import Kernel, Step, TensorView
+from sardonyx._src.compile.program import Kernel, Step, TensorView, Window
 from sardonyx._src.ir.dims import ceil_div
 
 SIZES = (
@@ -40,7 +39,7 @@ SIZES = (
 PARAMETERS = Parameters("x", "dy", "dw", *SIZES)
 
 
-def depthwise_weight_gradient_step(x: TensorView, dy: TensorView, dw: TensorView, window: ConvWindow) -> Step:
+def depthwise_weight_gradient_step(x: TensorView, dy: TensorView, dw: TensorView, window: Window) -> Step:
     """The step of dw [C, 1, height, width], dense, from x [N, H, W, C] and dy [N, Ho, Wo, C] with contiguous channels."""
     images, height, width, channels = x.shape
     assert dw.is_dense and dw.shape == (channels, 1, *window.kernel), f"{dw} must be dense"
@@ -56,21 +55,14 @@ def depthwise_weight_gradient_step(x: TensorView, dy: TensorView, dw: TensorView
             out_height=dy.shape[1],
             out_width=dy.shape[2],
             channels=channels,
-            kernel_height=window.kernel[0],
-            kernel_width=window.kernel[1],
-            stride_y=window.strides[0],
-            stride_x=window.strides[1],
-            dilation_y=window.dilations[0],
-            dilation_x=window.dilations[1],
-            top=window.pads[0],
-            left=window.pads[1],
+            **window.image_arguments,
             x_pixel=pixel_stride(x),
             dy_pixel=pixel_stride(dy),
         ),
         units=ceil_div(channels, ChannelsLastTuning.gradient_channels) * window.kernel[0],
         reads=(x, dy),
         writes=(dw,),
-        flops=dy.num_elements * window.kernel[0] * window.kernel[1] * 2,
+        flops=dy.num_elements * window.num_taps * 2,
         bytes_accessed=x.nbytes + dy.nbytes + dw.nbytes,
         scratch=window.kernel[1] * ChannelsLastTuning.gradient_channels * 4,
     )

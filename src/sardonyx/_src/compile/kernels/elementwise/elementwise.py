@@ -11,9 +11,15 @@ from sardonyx._src.compile.kernels.elementwise.loop_nest import CHEAP_OPERATIONS
 from sardonyx._src.compile.kernels.elementwise.variant import (
     ElementwiseOperand,
     ElementwiseVariant,
+    access_pattern,
     elementwise_parameters,
 )
-from sardonyx._src.compile.kernels.loops.elementwise_space import ElementwiseSpace, broadcast_space
+from sardonyx._src.compile.kernels.loops.iteration_space import (
+    IterationSpace,
+    broadcast_space,
+    ensure_dim,
+    simplify,
+)
 from sardonyx._src.compile.kernels.tuning import ElementwiseTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.ir.dims import ceil_div, dim_max, dim_product
@@ -36,14 +42,13 @@ def elementwise_step(
     assert all(t.dtype in STORED_ELEMENTS for t in tensors), (
         f"element types must be those of kernels; got {tensors}"
     )
-    space = broadcast_space(shape, tensors)
+    space = ensure_dim(simplify(broadcast_space(shape, tensors), by=0), stride=1)
     operands = tuple(
-        ElementwiseOperand(t.dtype, access) for t, access in zip(tensors, space.access_patterns, strict=True)
+        ElementwiseOperand(t.dtype, access_pattern(strides[-1]))
+        for t, strides in zip(tensors, space.strides, strict=True)
     )
-    variant = ElementwiseVariant(
-        values, operands[: len(outputs)], operands[len(outputs) :], len(space.dims) - 1
-    )
-    *outer, length = space.dims
+    variant = ElementwiseVariant(values, operands[: len(outputs)], operands[len(outputs) :], space.rank - 1)
+    *outer, length = space.shape
     rows = dim_product(tuple(outer))
     rows_per_unit = ceil_div(ElementwiseTuning.unit_elements, dim_max(length, 1)) if outer else 1
     parameters = elementwise_parameters(variant)
@@ -65,9 +70,9 @@ def elementwise_step(
     )
 
 
-def stride_arguments(variant: ElementwiseVariant, space: ElementwiseSpace) -> dict[str, KernelArgument]:
+def stride_arguments(variant: ElementwiseVariant, space: IterationSpace) -> dict[str, KernelArgument]:
     """The arguments for the dims outside of a row, and for the strides of all tensors."""
-    args: dict[str, KernelArgument] = {f"dim{axis}": space.dims[axis] for axis in range(1, variant.rank)}
+    args: dict[str, KernelArgument] = {f"dim{axis}": space.shape[axis] for axis in range(1, variant.rank)}
     for name, operand, strides in zip(variant.tensor_names, variant.operands, space.strides, strict=True):
         args |= {f"{name}_stride{axis}": strides[axis] for axis in range(variant.rank)}
         if operand.access == "far":

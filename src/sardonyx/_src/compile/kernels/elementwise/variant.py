@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from sardonyx._src.compile.codegen import Parameters
 from sardonyx._src.compile.codegen.canonical_text import canonical_text
 from sardonyx._src.compile.codegen.expressions import Scalar
-from sardonyx._src.compile.kernels.loops.elementwise_space import AccessPattern
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.dims import Known
+
+# How an operand is accessed along a row, by its stride: "same" element (0), "next" element (1), or one "far" away (other).
+AccessPattern: TypeAlias = Literal["same", "next", "far"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +68,9 @@ def elementwise_parameters(variant: ElementwiseVariant) -> Parameters:
     strides = (f"{name}_stride{axis}" for name in names for axis in range(variant.rank))
     steps = (f"{name}_step" for name, o in zip(names, variant.operands, strict=True) if o.access == "far")
     return Parameters(*names, "length", "rows", "rows_per_unit", *dims, *strides, *steps)
+
+
+def access_pattern(stride: Known) -> AccessPattern:
+    if stride == 0:
+        return "same"
+    return "next" if stride == 1 else "far"

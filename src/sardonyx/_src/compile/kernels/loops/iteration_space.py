@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sardonyx._src.ir.dims import Expr, Known, dim_product, known_ge, symbol
+from sardonyx._src.compile.program import TensorView
+from sardonyx._src.ir.dims import Expr, Known, dim_min, dim_product, known_ge, symbol
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,26 @@ class IterationSpace:
         return (*self.shape, *(stride for s in self.strides for stride in s))
 
 
+def broadcast_space(shape: Sequence[Known], tensors: Sequence[TensorView]) -> IterationSpace:
+    """The space of a shape that all tensors broadcast to."""
+    return IterationSpace(tuple(shape), tuple(broadcast_strides(tensor, shape) for tensor in tensors))
+
+
+def broadcast_strides(tensor: TensorView, shape: Sequence[Known]) -> tuple[Known, ...]:
+    """The strides of a tensor over a shape that it broadcasts to; 0 along broadcast dims."""
+    missing = len(shape) - tensor.rank
+    assert missing >= 0, f"the rank of {tensor} must be at most {len(shape)}; got {tensor.rank}"
+    strides: list[Known] = [0] * missing
+    for tensor_dim, dim, stride in zip(tensor.shape, shape[missing:], tensor.strides, strict=True):
+        if tensor_dim == 1:
+            strides.append(0)
+        elif tensor_dim == dim or isinstance(tensor_dim, int):
+            strides.append(stride)
+        else:
+            strides.append(stride * dim_min(tensor_dim - 1, 1))  # 0 if the dim is 1 at run time
+    return tuple(strides)
+
+
 def simplify(space: IterationSpace, by: int) -> IterationSpace:
     """The same points with as few dims as can be proved, sorted by descending strides of operand `by`.
 
@@ -75,9 +96,9 @@ def split_row(space: IterationSpace, row_strides: Sequence[int]) -> tuple[Iterat
     return ensure_dim(space), 1
 
 
-def ensure_dim(space: IterationSpace) -> IterationSpace:
-    """The space with at least one dim, so that no kernels of rank 0 are needed."""
-    return space if space.rank else space.append_dim(1, (0,) * len(space.strides))
+def ensure_dim(space: IterationSpace, stride: int = 0) -> IterationSpace:
+    """The space with at least one dim, so that no kernels of rank 0 are needed; stride: that of an added dim."""
+    return space if space.rank else space.append_dim(1, (stride,) * len(space.strides))
 
 
 def drop_unit_dims(space: IterationSpace) -> IterationSpace:
@@ -96,11 +117,14 @@ def sort_dims(space: IterationSpace, by: int) -> IterationSpace:
 
 
 def is_smaller_stride(a: Known, b: Known) -> bool:
-    """Whether a < b is known if all symbols are at least 1.  A wrong order for a symbol of 0 only costs time."""
+    """Whether a <= b is known if all symbols are at least 1, and a is not b.
+
+    A wrong order for a symbol of 0 only costs time.
+    """
     difference = b - a
     if isinstance(difference, Expr):
         at_least_one = difference.substitute({name: symbol(name) + 1 for name in difference.symbols()})
-        return known_ge(at_least_one, 1) is True
+        return known_ge(at_least_one, 0) is True
     return difference > 0
 
 

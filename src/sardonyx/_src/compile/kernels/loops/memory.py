@@ -5,7 +5,7 @@ from __future__ import annotations
 from sardonyx._src.compile.codegen import Element, LLVMType, LLVMValue, StackSlot
 from sardonyx._src.compile.codegen.blocks import alignment
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.loops.vectors import load_if
+from sardonyx._src.compile.kernels.loops.vectors import load_if, load_typed, store_vector
 
 GATHERED_BITS = 32  # bits of the narrowest elements that processors gather
 
@@ -16,9 +16,23 @@ def load_at(b: KernelBuilder, base: str, index: LLVMValue, element: Element, lan
     return b.load(StackSlot(b.gep(base, index, llvm_type.llvm_element), llvm_type))
 
 
-def store_at(b: KernelBuilder, base: str, index: LLVMValue, value: LLVMValue) -> None:
-    """Stores a scalar or vector at base[index]."""
-    b.store(StackSlot(b.gep(base, index, value.type.llvm_element), value.type), value)
+def load_vector_at(
+    b: KernelBuilder,
+    base: str,
+    index: LLVMValue,
+    vector_type: LLVMType,
+    mask: LLVMValue | None = None,
+    masked_value: float = 0,
+) -> LLVMValue:
+    """A vector of any type from base[index] on; lanes outside the mask are `masked_value`, and their memory is not accessed."""
+    return load_typed(b, vector_type, b.gep(base, index, vector_type.element), mask, masked_value)
+
+
+def store_at(
+    b: KernelBuilder, base: str, index: LLVMValue, value: LLVMValue, mask: LLVMValue | None = None
+) -> None:
+    """Stores a scalar or vector at base[index], only the lanes in the mask if there is one."""
+    store_vector(b, value, b.gep(base, index, value.type.llvm_element), mask)
 
 
 def load_lanes(

@@ -1,9 +1,9 @@
-"""Rows of contiguous elements: units of work, loops over the vectors of a row, loads and stores with a mask.
+"""Rows of contiguous elements: units of work, and unrolled loops over the vectors of a row.
 
 The loop over a row runs over `row_unroll` vectors per iteration, then over single vectors, then over one masked vector:
 
-    for v, index, mask in loop_vectors(b, n, vector_type.lanes):
-        x = load_vector(b, vector_type, row, index, mask)
+    for v, index, mask in loop_unrolled_vectors(b, n, vector_type.lanes):
+        x = load_vector_at(b, row, index, vector_type, mask)
         ...
 
 The Python loop emits the code: its body runs once for each vector of each emitted loop, with v as the number of the vector in
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sardonyx._src.compile.codegen import I64, Element, LLVMType, LLVMValue, StackSlot, Target
+from sardonyx._src.compile.codegen import I64, Element, LLVMType, LLVMValue, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops import vectors
 from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace
@@ -61,7 +61,7 @@ def lane_indices(b: KernelBuilder, first: LLVMValue, lanes: int) -> LLVMValue:
 # --- loops -----------------------------------------------------------------------------------
 
 
-def loop_vectors(
+def loop_unrolled_vectors(
     b: KernelBuilder, n: LLVMValue, lanes: int, min_unrolled: int = 0
 ) -> Iterator[tuple[int, LLVMValue, LLVMValue | None]]:
     """The body of a loop over the vectors of a row of n elements.
@@ -73,14 +73,6 @@ def loop_vectors(
     for i, count, mask in loop_vector_blocks(b, n, lanes, ReductionTuning.row_unroll, min_unrolled):
         for v in range(count):
             yield v, i + v * lanes, mask
-
-
-def loop_single_vectors(
-    b: KernelBuilder, n: LLVMValue, lanes: int
-) -> Iterator[tuple[LLVMValue, LLVMValue | None]]:
-    """`loop_vectors` with one vector per iteration: yields the index of its first element, and its mask or None."""
-    for i, _, mask in loop_vector_blocks(b, n, lanes, 1):
-        yield i, mask
 
 
 def loop_vector_blocks(
@@ -99,30 +91,3 @@ def loop_vector_blocks(
     if lanes > 1:
         with b.if_then(i < n):
             yield i, 1, vectors.first_lanes(b, n - i, lanes)
-
-
-# --- memory ----------------------------------------------------------------------------------
-
-
-def load_vector(
-    b: KernelBuilder,
-    vector_type: LLVMType,
-    base: str,
-    index: LLVMValue,
-    mask: LLVMValue | None,
-    otherwise: float = 0,
-) -> LLVMValue:
-    """Loads the vector at base[index]; lanes outside of the mask have the value `otherwise`."""
-    return vectors.load_typed(b, vector_type, b.gep(base, index, vector_type.element), mask, otherwise)
-
-
-def store_vector(
-    b: KernelBuilder, value: LLVMValue, base: str, index: LLVMValue, mask: LLVMValue | None
-) -> None:
-    """Stores a vector at base[index], only the lanes in the mask if there is one."""
-    vectors.store_vector(b, value, b.gep(base, index, value.type.element), mask)
-
-
-def load_element(b: KernelBuilder, element: Element, base: str, index: LLVMValue) -> LLVMValue:
-    """Loads the scalar base[index]."""
-    return b.load(StackSlot(b.gep(base, index, element), LLVMType(element)))

@@ -11,10 +11,9 @@ from functools import partial
 from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, Target
 from sardonyx._src.compile.codegen.element_types import memory_type
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.kernels.loops.memory import load_at, store_at
 from sardonyx._src.compile.kernels.loops.vectors import i64, load_typed, loop_vectors, sdiv, store_vector
-from sardonyx._src.compile.program import Kernel, Step, TensorView
+from sardonyx._src.compile.program import Kernel, Step, TensorView, Window
 
 SIZES = (
     "height", "width", "block_rows", "block_columns", "kernel_height", "kernel_width", "stride_height", "stride_width",
@@ -23,15 +22,14 @@ SIZES = (
 PARAMETERS = Parameters("x", "y", *SIZES)
 
 
-def fold_columns_step(x: TensorView, y: TensorView, window: SlidingWindow, blocks: tuple[int, int]) -> Step:
+def fold_columns_step(x: TensorView, y: TensorView, window: Window, blocks: tuple[int, int]) -> Step:
     """The step of y [N, C, H, W] from x [N, C, kernel height, kernel width, *blocks]; both dense, of one type of numbers.
 
     blocks: the number of blocks along the height and along the width.
     """
     _, _, height, width = y.shape
-    top, left, _, _ = window.pads
     sizes = (
-        height, width, *blocks, *window.kernel, *window.strides, *window.dilations, top, left,
+        height, width, *blocks, *window.kernel, *window.strides, *window.dilations, *window.begin_pads,
     )  # fmt: skip
     element, is_adjacent = memory_type(y.dtype), window.strides[1] == 1
     source = partial(fold_columns_module, element=element, is_adjacent=is_adjacent)

@@ -18,22 +18,18 @@ from functools import partial
 
 from sardonyx._src.compile.codegen import I64, Element, LLVMType, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.kernels.channels_last.sliding_window_loops import tap_range
 from sardonyx._src.compile.kernels.loops.lanes import shuffle
-from sardonyx._src.compile.kernels.loops.memory import load_at, load_lanes, store_at
+from sardonyx._src.compile.kernels.loops.memory import load_at, load_lanes, load_vector_at, store_at
 from sardonyx._src.compile.kernels.loops.rows import (
     full_vector_type,
     lane_numbers,
-    load_vector,
-    loop_single_vectors,
     loop_vector_blocks,
-    store_vector,
 )
 from sardonyx._src.compile.kernels.loops.vectors import i64
 from sardonyx._src.compile.kernels.pooling.pooling import PoolingAlgorithm, maximum
 from sardonyx._src.compile.kernels.tuning import ReductionTuning
-from sardonyx._src.compile.program import Kernel, Step, TensorView
+from sardonyx._src.compile.program import Kernel, Step, TensorView, Window
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import ceil_div, dim_max, dim_product
 
@@ -66,9 +62,7 @@ class LineVariant:
         return f"pool_lines:{self.algorithm.key}:{self.element}:{window}"
 
 
-def line_pooling_step(
-    x: TensorView, y: TensorView, algorithm: PoolingAlgorithm, window: SlidingWindow
-) -> Step:
+def line_pooling_step(x: TensorView, y: TensorView, algorithm: PoolingAlgorithm, window: Window) -> Step:
     """The pooling of x [..., H, W] into y [..., Ho, Wo], both dense, of one type of floats; an Lp norm is of order 1 or 2."""
     (height, width), (out_height, out_width) = x.shape[-2:], y.shape[-2:]
     rows, columns = zip(window.kernel, window.strides, window.dilations, strict=True)
@@ -76,7 +70,7 @@ def line_pooling_step(
     itemsize = x.dtype.numpy.itemsize
     most_lanes = MAX_VECTOR_BYTES // itemsize
     vectors = ceil_div(out_width, most_lanes)
-    top, left, bottom, right = window.pads
+    (top, left), (bottom, right) = window.begin_pads, window.end_pads
     taps, stride, dilation = columns
     line = dim_max(vectors * (most_lanes * stride) + (taps - 1) * dilation, width + left)
     lines = dim_max(1, BLOCK_ELEMENTS // line)
@@ -195,8 +189,8 @@ def fill_lines(kernel: LinePooling) -> None:
     """Fills all lines with padding."""
     value = kernel.b.constant(kernel.padding, kernel.vector_type)
     count = kernel.size["line"] * kernel.size["lines"]
-    for i, mask in loop_single_vectors(kernel.b, count, kernel.vector_type.lanes):
-        store_vector(kernel.b, value, kernel.b.scratch, i, mask)
+    for i, _, mask in loop_vector_blocks(kernel.b, count, kernel.vector_type.lanes, 1):
+        store_at(kernel.b, kernel.b.scratch, i, value, mask)
 
 
 def reduce_rows(kernel: LinePooling, plane: str, windows: ResultRow) -> None:
@@ -213,12 +207,12 @@ def reduce_rows(kernel: LinePooling, plane: str, windows: ResultRow) -> None:
                 plane, (windows.start + tap * kernel.variant.rows[2]) * size["width"], vector_type.element
             )
             for v, total in enumerate(totals[:count]):
-                value = load_vector(b, vector_type, row, i + v * vector_type.lanes, mask, kernel.padding)
+                value = load_vector_at(b, row, i + v * vector_type.lanes, vector_type, mask, kernel.padding)
                 value = transform(kernel, value)
                 b.store(total, combine(kernel, value, b.load(total)))
         for v, total in enumerate(totals[:count]):
             place = size["pad_left"] + i + v * vector_type.lanes
-            store_vector(b, b.load(total), windows.line, place, mask)
+            store_at(b, windows.line, place, b.load(total), mask)
 
 
 def tap_rows(kernel: LinePooling, windows: ResultRow) -> Iterator[LLVMValue]:
@@ -238,7 +232,7 @@ def reduce_columns(kernel: LinePooling, windows: ResultRow, results: str) -> Non
     b, vector_type = kernel.b, kernel.vector_type
     taps, stride, dilation = kernel.variant.columns
     total = b.new_slot("result", vector_type)
-    for i, mask in loop_single_vectors(b, kernel.size["out_width"], vector_type.lanes):
+    for i, _, mask in loop_vector_blocks(b, kernel.size["out_width"], vector_type.lanes, 1):
         b.store(total, b.constant(kernel.padding, vector_type))
         if taps <= MAX_UNROLLED_TAPS:
             for tap in range(taps):
@@ -248,7 +242,7 @@ def reduce_columns(kernel: LinePooling, windows: ResultRow, results: str) -> Non
             with b.loop(i64(b, 0), i64(b, taps), name="tap") as number:
                 value = load_windows(kernel, windows.line, i * stride + number * dilation)
                 b.store(total, combine(kernel, value, b.load(total)))
-        store_vector(b, finish(kernel, b.load(total), i), results, i, mask)
+        store_at(b, results, i, finish(kernel, b.load(total), i), mask)
 
 
 def load_tap(kernel: LinePooling, line: str, first: LLVMValue, offset: int) -> LLVMValue:

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.channels_last.images import pixel_stride
-from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.kernels.loops.vectors import (
     i64,
     load_vector,
@@ -28,7 +27,7 @@ from sardonyx._src.compile.kernels.loops.vectors import (
     zeros,
 )
 from sardonyx._src.compile.kernels.tuning import ChannelsLastTuning
-from sardonyx._src.compile.program import Kernel, Step, TensorView
+from sardonyx._src.compile.program import Kernel, Step, TensorView, Window
 from sardonyx._src.ir.dims import ceil_div
 
 SIZES = (
@@ -38,7 +37,7 @@ SIZES = (
 PARAMETERS = Parameters("x", "dy", "dx", *SIZES)
 
 
-def max_pool_gradient_step(x: TensorView, dy: TensorView, dx: TensorView, window: SlidingWindow) -> Step:
+def max_pool_gradient_step(x: TensorView, dy: TensorView, dx: TensorView, window: Window) -> Step:
     """The step of dx [N, H, W, C] from x [N, H, W, C] and dy [N, Ho, Wo, C], all with contiguous channels."""
     images, height, width, channels = x.shape
     blocks = ceil_div(channels, ChannelsLastTuning.gradient_channels)
@@ -54,14 +53,7 @@ def max_pool_gradient_step(x: TensorView, dy: TensorView, dx: TensorView, window
             out_width=dy.shape[2],
             channels=channels,
             blocks=blocks,
-            kernel_height=window.kernel[0],
-            kernel_width=window.kernel[1],
-            stride_y=window.strides[0],
-            stride_x=window.strides[1],
-            dilation_y=window.dilations[0],
-            dilation_x=window.dilations[1],
-            top=window.pads[0],
-            left=window.pads[1],
+            **window.image_arguments,
             x_pixel=pixel_stride(x),
             dy_pixel=pixel_stride(dy),
             dx_pixel=pixel_stride(dx),

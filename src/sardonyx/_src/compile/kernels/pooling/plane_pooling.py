@@ -20,26 +20,12 @@ from sardonyx._src.compile.kernels.loops.memory import load_lanes
 from sardonyx._src.compile.kernels.loops.rows import lane_numbers
 from sardonyx._src.compile.kernels.loops.vectors import i64, store_vector
 from sardonyx._src.compile.kernels.pooling.pooling import PoolingAlgorithm
-from sardonyx._src.compile.program import Kernel, Step, TensorView
+from sardonyx._src.compile.program import Kernel, Step, TensorView, Window
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, dim_product
 
 AXIS_WORDS = ("size", "out", "kernel", "stride", "dilation", "pad", "end_pad", "step")
 NO_POSITION = -1  # the position of the maximum of a window without elements
-
-
-@dataclass(frozen=True, slots=True)
-class PlaneWindow:
-    """Windows over planes: each field has one entry for each axis; pads: those before all axes, then those after."""
-
-    kernel: tuple[int, ...]
-    strides: tuple[int, ...]
-    dilations: tuple[int, ...]
-    pads: tuple[Known, ...]
-
-    @property
-    def rank(self) -> int:
-        return len(self.kernel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +54,7 @@ def plane_pooling_step(
     x: TensorView,
     results: tuple[TensorView | None, TensorView | None],
     algorithm: PoolingAlgorithm,
-    window: PlaneWindow,
+    window: Window,
     *,
     column_major: bool = False,
 ) -> Step:
@@ -85,7 +71,7 @@ def plane_pooling_step(
     variant = PlanePooling(algorithm, x.dtype, rank, results[0] is not None, results[1] is not None)
     inner = [sizes[:axis] if column_major else sizes[axis + 1 :] for axis in range(rank)]
     columns: Sequence[Sequence[Known]] = (
-        sizes, out, window.kernel, window.strides, window.dilations, window.pads[:rank], window.pads[rank:],
+        sizes, out, window.kernel, window.strides, window.dilations, window.begin_pads, window.end_pads,
         [dim_product(dims) for dims in inner],
     )  # fmt: skip
     axes = {
@@ -100,7 +86,7 @@ def plane_pooling_step(
         dim_product(written[0].shape[:-1]),
         (x,),
         written,
-        flops=written[0].num_elements * math.prod(window.kernel),
+        flops=written[0].num_elements * window.num_taps,
         bytes_accessed=x.nbytes + dim_product([len(written)]) * written[0].nbytes,
     )
 

@@ -24,7 +24,6 @@ from sardonyx._src.compile.kernels.channels_last.images import (
 )
 from sardonyx._src.compile.kernels.channels_last.sliding_window import (
     WINDOW_PARAMETERS,
-    SlidingWindow,
     WindowTile,
     choose_window_tile,
     count_window_units,
@@ -53,7 +52,7 @@ from sardonyx._src.compile.kernels.epilogue import (
     epilogue_parameters,
 )
 from sardonyx._src.compile.kernels.loops.vectors import i64, load_typed, store_vector
-from sardonyx._src.compile.program import Kernel, Step, TensorView
+from sardonyx._src.compile.program import Kernel, Step, TensorView, Window
 
 PoolKind = Literal["max", "mean", "mean_with_pads", "lp"]
 
@@ -93,7 +92,7 @@ def pooling_step(
     x: TensorView,
     y: TensorView,
     algorithm: PoolingAlgorithm,
-    window: SlidingWindow,
+    window: Window,
     epilogue: Epilogue = NO_EPILOGUE,
     operands: tuple[TensorView, ...] = (),
 ) -> Step:

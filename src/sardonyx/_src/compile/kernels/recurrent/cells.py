@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.loops.rows import load_vector, store_vector
+from sardonyx._src.compile.kernels.loops.memory import load_vector_at, store_at
 from sardonyx._src.compile.kernels.recurrent.activations import emit_activation
 from sardonyx._src.compile.kernels.recurrent.fractions import Fraction
 from sardonyx._src.compile.kernels.recurrent.variant import CellKind, RecurrenceVariant
@@ -43,17 +43,17 @@ class CellVector:
     def load(self, base: str, block: int = 0) -> LLVMValue:
         """Loads the elements of these units from block number `block` of an array [blocks, hidden]."""
         index = self.hidden * block + self.index
-        return load_vector(self.b, self.vector_type, base, index, self.mask)
+        return load_vector_at(self.b, base, index, self.vector_type, self.mask)
 
     def load_padded(self, base: str) -> LLVMValue:
-        return load_vector(self.b, self.vector_type, base, self.index, None)
+        return load_vector_at(self.b, base, self.index, self.vector_type)
 
     def store_padded(self, value: LLVMValue, base: str) -> None:
-        store_vector(self.b, value, base, self.index, None)
+        store_at(self.b, base, self.index, value)
 
     def parts(self, gate: int) -> tuple[LLVMValue, LLVMValue]:
         """The part of the input and the recurrent part of a gate."""
-        recurrent = load_vector(self.b, self.vector_type, self.recurrent, self.gate_stride * gate, None)
+        recurrent = load_vector_at(self.b, self.recurrent, self.gate_stride * gate, self.vector_type)
         return self.load(self.inputs, gate), recurrent
 
     def gate(self, gate: int) -> LLVMValue:

@@ -26,9 +26,9 @@ from sardonyx._src.compile.kernels.recurrent.time_step import TimeStepTensors, t
 from sardonyx._src.compile.kernels.recurrent.variant import RecurrenceVariant
 from sardonyx._src.compile.kernels.tuning import RecurrenceTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView, element_bytes
-from sardonyx._src.compile.program.step import Jump
-from sardonyx._src.compile.program.tensor import dense_temporary
-from sardonyx._src.compile.program.views import slice_axis
+from sardonyx._src.compile.program.operands.tensor import dense_temporary
+from sardonyx._src.compile.program.operands.views import slice_axis
+from sardonyx._src.compile.program.steps.step import Jump
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, ceil_div
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 
 from sardonyx._src.compile.kernels.recurrent.variant import RecurrenceVariant
 from sardonyx._src.compile.program import KernelArgument, TensorView
-from sardonyx._src.compile.program.views import slice_axis
+from sardonyx._src.compile.program.operands.views import slice_axis
 from sardonyx._src.ir.dims import Known
 
 SHARED = ("lengths", "status", "is_backward")  # by the directions

@@ -15,12 +15,12 @@ import numpy as np
 from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
-from sardonyx._src.compile.kernels.loops.rows import load_element, load_vector, store_vector
+from sardonyx._src.compile.kernels.loops.memory import load_at, load_vector_at, store_at
 from sardonyx._src.compile.kernels.reductions.reducers import new_slots
 from sardonyx._src.compile.kernels.tuning import RecurrenceTuning
 from sardonyx._src.compile.program import Step, TensorView, row_major_strides
-from sardonyx._src.compile.program.lazy_constants import aligned_empty
-from sardonyx._src.compile.program.views import slice_axis
+from sardonyx._src.compile.program.operands.lazy_constants import aligned_empty
+from sardonyx._src.compile.program.operands.views import slice_axis
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import ceil_div
 
@@ -154,7 +154,7 @@ class PackedProduct:
             for g, gate_sums in enumerate(sums):
                 for v, slot in enumerate(gate_sums):
                     index = self.gate_stride * g + (block + v) * lanes
-                    store_vector(b, b.load(slot), address, index, None)
+                    store_at(b, address, index, b.load(slot))
 
     def add_product(
         self, tile: Tile, numbers: Sequence[LLVMValue], factors: Factors, block: LLVMValue
@@ -168,14 +168,11 @@ class PackedProduct:
         ]
         with b.loop(b.constant(0, I64), factors.k, name="k") as k:
             weights = [
-                [
-                    load_vector(b, self.vector_type, stream, k * row_size + g * lanes, None)
-                    for stream in streams
-                ]
+                [load_vector_at(b, stream, k * row_size + g * lanes, self.vector_type) for stream in streams]
                 for g in range(self.gates)
             ]
             for address, sums in zip(x, tile, strict=True):
-                factor = b.splat(load_element(b, element, address, k), lanes)
+                factor = b.splat(load_at(b, address, k, element), lanes)
                 for gate_weights, gate_sums in zip(weights, sums, strict=True):
                     for weight, slot in zip(gate_weights, gate_sums, strict=True):
                         b.store(slot, b.fma(factor, weight, b.load(slot)))

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 from sardonyx._src.compile.codegen import I64, Element, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.loops.rows import (
-    full_vector_type,
-    load_vector,
-    loop_single_vectors,
-    store_vector,
-)
+from sardonyx._src.compile.kernels.loops.memory import load_vector_at, store_at
+from sardonyx._src.compile.kernels.loops.rows import full_vector_type
+from sardonyx._src.compile.kernels.loops.vectors import loop_vectors
 from sardonyx._src.compile.kernels.recurrent.packed_weights import Factors, PackedProduct, strided_rows
 from sardonyx._src.compile.kernels.tuning import RecurrenceTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
@@ -60,8 +57,8 @@ def projection_module(name: str, target: Target) -> str:
                 b.gep(b.scratch, row * padded, ELEMENT),
                 b.gep(y, (first + row) * columns, ELEMENT),
             )
-            for index, mask in loop_single_vectors(b, columns, vector_type.lanes):
-                value = load_vector(b, vector_type, sums, index, None)
-                value = value + load_vector(b, vector_type, bias, index, mask)
-                store_vector(b, value, target_row, index, mask)
+            for index, mask in loop_vectors(b, 0, columns, vector_type.lanes):
+                value = load_vector_at(b, sums, index, vector_type)
+                value = value + load_vector_at(b, bias, index, vector_type, mask)
+                store_at(b, target_row, index, value, mask)
     return b.build_module(name)

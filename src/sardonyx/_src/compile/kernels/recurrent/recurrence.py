@@ -22,12 +22,9 @@ from functools import partial
 from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot, Target
 from sardonyx._src.compile.codegen.element_types import resize_integer
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.loops.rows import (
-    full_vector_type,
-    load_vector,
-    loop_single_vectors,
-    store_vector,
-)
+from sardonyx._src.compile.kernels.loops.memory import load_vector_at, store_at
+from sardonyx._src.compile.kernels.loops.rows import full_vector_type
+from sardonyx._src.compile.kernels.loops.vectors import loop_vectors
 from sardonyx._src.compile.kernels.recurrent.cells import CELLS, CellVector, emit_reset
 from sardonyx._src.compile.kernels.recurrent.operands import RecurrentOperands, recurrence_arguments
 from sardonyx._src.compile.kernels.recurrent.packed_weights import Factors, PackedProduct, strided_rows
@@ -261,7 +258,7 @@ def loop_units(unit: RecurrenceUnit, time: LLVMValue, sequence: LLVMValue) -> It
         inputs = unit.row("input_gates", sequence, unit.position(time, sequence))
     h, c, recurrent = (unit.scratch(sequence, block) for block in range(3))
     rows = {name: unit.row(name) if name in layer.tensors else "" for name in ("hidden_bias", "peepholes")}
-    for index, mask in loop_single_vectors(b, layer.hidden, layer.vector_type.lanes):
+    for index, mask in loop_vectors(b, 0, layer.hidden, layer.vector_type.lanes):
         yield CellVector(
             b, layer.variant, layer.vector_type, inputs, b.gep(recurrent, index, layer.variant.element),
             layer.hidden, layer.padded, h, c, rows["hidden_bias"], rows["peepholes"], index, mask,
@@ -279,7 +276,7 @@ def update_state(unit: RecurrenceUnit, time: LLVMValue, sequence: LLVMValue) -> 
     for vector in loop_units(unit, time, sequence):
         h = CELLS[unit.layer.variant.cell](vector)
         vector.store_padded(h, vector.h)
-        store_vector(unit.b, h, output, vector.index, vector.mask)
+        store_at(unit.b, output, vector.index, h, vector.mask)
 
 
 # --- rows ------------------------------------------------------------------------------------
@@ -288,11 +285,11 @@ def update_state(unit: RecurrenceUnit, time: LLVMValue, sequence: LLVMValue) -> 
 def copy_row(layer: Layer, source: str, target: str, *, pads: bool = False) -> None:
     """Copies a row of hidden units; pads: whether the target is padded, with zeros."""
     b = layer.b
-    for index, mask in loop_single_vectors(b, layer.hidden, layer.vector_type.lanes):
-        value = load_vector(b, layer.vector_type, source, index, mask)
-        store_vector(b, value, target, index, None if pads else mask)
+    for index, mask in loop_vectors(b, 0, layer.hidden, layer.vector_type.lanes):
+        value = load_vector_at(b, source, index, layer.vector_type, mask)
+        store_at(b, target, index, value, None if pads else mask)
 
 
 def clear_row(layer: Layer, target: str) -> None:
-    for index, mask in loop_single_vectors(layer.b, layer.hidden, layer.vector_type.lanes):
-        store_vector(layer.b, layer.b.constant(0.0, layer.vector_type), target, index, mask)
+    for index, mask in loop_vectors(layer.b, 0, layer.hidden, layer.vector_type.lanes):
+        store_at(layer.b, target, index, layer.b.constant(0.0, layer.vector_type), mask)

@@ -12,7 +12,8 @@ from functools import partial
 
 from sardonyx._src.compile.codegen import I64, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.loops.rows import load_vector, loop_single_vectors, store_vector
+from sardonyx._src.compile.kernels.loops.memory import load_vector_at, store_at
+from sardonyx._src.compile.kernels.loops.vectors import loop_vectors
 from sardonyx._src.compile.kernels.recurrent.cells import CELLS, CellVector, emit_reset
 from sardonyx._src.compile.kernels.recurrent.operands import RecurrentOperands, recurrence_arguments
 from sardonyx._src.compile.kernels.recurrent.packed_weights import Factors, PackedProduct, strided_rows
@@ -26,8 +27,8 @@ from sardonyx._src.compile.kernels.recurrent.recurrence import (
 from sardonyx._src.compile.kernels.recurrent.variant import RecurrenceVariant
 from sardonyx._src.compile.kernels.tuning import RecurrenceTuning
 from sardonyx._src.compile.program import Kernel, Step, TensorView, element_bytes
-from sardonyx._src.compile.program.tensor import dense_temporary
-from sardonyx._src.compile.program.views import slice_axis
+from sardonyx._src.compile.program.operands.tensor import dense_temporary
+from sardonyx._src.compile.program.operands.views import slice_axis
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import ceil_div
 
@@ -222,7 +223,7 @@ def loop_masks(group: UnitGroup) -> Iterator[tuple[LLVMValue, LLVMValue | None]]
     """The body of a loop over these vectors: the index of each unit from the first on, and the mask of those that exist."""
     b, lanes = group.b, group.layer.vector_type.lanes
     units = b.min(group.layer.hidden - group.first_unit, group.count * lanes)
-    yield from loop_single_vectors(b, units, lanes)
+    yield from loop_vectors(b, 0, units, lanes)
 
 
 def loop_units(group: UnitGroup, sequence: LLVMValue) -> Iterator[CellVector]:
@@ -247,10 +248,10 @@ def update_state(group: UnitGroup, vector: CellVector, sequence: LLVMValue) -> N
     vector.store_padded(h, h_row(group, sequence, group.time + 1))
     output = unit.row("y", sequence, unit.position(group.time, sequence))
     for target in (output, unit.row("last_h", sequence)):
-        store_vector(b, h, target, vector.index, vector.mask)
+        store_at(b, target, vector.index, h, vector.mask)
     if "c" in layer.tensors:
-        c = load_vector(b, layer.vector_type, vector.c, vector.index, None)
-        store_vector(b, c, unit.row("last_c", sequence), vector.index, vector.mask)
+        c = load_vector_at(b, vector.c, vector.index, layer.vector_type)
+        store_at(b, unit.row("last_c", sequence), vector.index, c, vector.mask)
 
 
 def clear_output(group: UnitGroup, sequence: LLVMValue) -> None:
@@ -258,4 +259,4 @@ def clear_output(group: UnitGroup, sequence: LLVMValue) -> None:
     target = group.sequences.row("y", sequence, group.time)
     zeros = group.b.constant(0.0, group.layer.vector_type)
     for index, mask in loop_masks(group):
-        store_vector(group.b, zeros, target, group.first_unit + index, mask)
+        store_at(group.b, target, group.first_unit + index, zeros, mask)

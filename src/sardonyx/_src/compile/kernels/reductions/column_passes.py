@@ -14,12 +14,8 @@ from itertools import chain
 from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace, row_space, simplify
-from sardonyx._src.compile.kernels.loops.rows import (
-    find_columns,
-    load_vector,
-    loop_vector_blocks,
-    store_vector,
-)
+from sardonyx._src.compile.kernels.loops.memory import load_vector_at, store_at
+from sardonyx._src.compile.kernels.loops.rows import find_columns, loop_vector_blocks
 from sardonyx._src.compile.kernels.loops.strided_loops import load_dims, loop_rows, loop_units
 from sardonyx._src.compile.kernels.reductions.reducers import accumulate, load_state, new_accumulators
 from sardonyx._src.compile.kernels.reductions.row_kernel import RowKernel
@@ -104,10 +100,10 @@ class ColumnVectors:
         return lambda name: known[name] if name in known else self.load(name, k, v)
 
     def load(self, tensor: str, k: LLVMValue, v: int) -> LLVMValue:
-        return load_vector(self.b, self.vector_type, *self.entry(tensor, k, v), self.mask)
+        return load_vector_at(self.b, *self.entry(tensor, k, v), self.vector_type, self.mask)
 
     def store(self, tensor: str, k: LLVMValue, v: int, value: LLVMValue) -> None:
-        store_vector(self.b, value, *self.entry(tensor, k, v), self.mask)
+        store_at(self.b, *self.entry(tensor, k, v), value, self.mask)
 
     def entry(self, tensor: str, k: LLVMValue, v: int) -> tuple[str, LLVMValue]:
         base, step = self.tensors[tensor]

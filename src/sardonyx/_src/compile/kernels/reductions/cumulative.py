@@ -12,15 +12,10 @@ from functools import partial
 from sardonyx._src.compile.codegen import I64, Element, LLVMType, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace, row_space, simplify
-from sardonyx._src.compile.kernels.loops.rows import (
-    find_columns,
-    full_vector_type,
-    load_vector,
-    loop_single_vectors,
-    rows_per_unit,
-    store_vector,
-)
+from sardonyx._src.compile.kernels.loops.memory import load_vector_at, store_at
+from sardonyx._src.compile.kernels.loops.rows import find_columns, full_vector_type, rows_per_unit
 from sardonyx._src.compile.kernels.loops.strided_loops import load_dims, loop_rows, loop_units
+from sardonyx._src.compile.kernels.loops.vectors import loop_vectors
 from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS, REDUCERS, new_accumulators
 from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
@@ -99,12 +94,12 @@ def cumulative_module(
         loop_rows(b, dims, first, end) as (_, offsets),
     ):
         x_row, y_row = (b.gep(base, o + column, element) for base, o in zip((x, y), offsets, strict=True))
-        for i, mask in loop_single_vectors(b, count, vector_type.lanes):
+        for i, mask in loop_vectors(b, 0, count, vector_type.lanes):
             ((accumulator,),) = new_accumulators(b, vector_type, reducer, 1)
             with b.loop(b.constant(0, I64), n, name="k") as k:
                 before = b.load(accumulator)
-                value = load_vector(b, vector_type, x_row, i + k * x_step, mask)
+                value = load_vector_at(b, x_row, i + k * x_step, vector_type, mask)
                 (after,) = reducer.combine(b, (before,), (value,))
-                store_vector(b, before if variant.exclusive else after, y_row, i + k * y_step, mask)
+                store_at(b, y_row, i + k * y_step, before if variant.exclusive else after, mask)
                 b.store(accumulator, after)
     return b.build_module(name)

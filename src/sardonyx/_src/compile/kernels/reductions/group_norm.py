@@ -13,14 +13,8 @@ from sardonyx._src.compile.codegen import I64, LLVMType, Parameters, Target, flo
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.epilogue import NO_EPILOGUE, Epilogue
 from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace
-from sardonyx._src.compile.kernels.loops.rows import (
-    load_element,
-    load_vector,
-    loop_vector_blocks,
-    num_units,
-    row_arguments,
-    store_vector,
-)
+from sardonyx._src.compile.kernels.loops.memory import load_at, load_vector_at, store_at
+from sardonyx._src.compile.kernels.loops.rows import loop_vector_blocks, num_units, row_arguments
 from sardonyx._src.compile.kernels.loops.strided_loops import load_dims, loop_rows, unit_row_range
 from sardonyx._src.compile.kernels.reductions.layer_norm import is_dense_space, norm_stages
 from sardonyx._src.compile.kernels.reductions.row_passes import Row, apply_epilogue, reduce_row
@@ -94,12 +88,16 @@ def group_norm_module(name: str, target: Target, epilogue: Epilogue) -> str:
         _, group = b.udivmod(row, dims.sizes[1])
         with b.loop(b.constant(0, I64), channels, name="channel") as c:
             channel = group * channels + c
-            weight, addend = (load_element(b, "float", base, channel) for base in (scale, bias))
+            weight, addend = (load_at(b, base, channel, "float") for base in (scale, bias))
             factor, shift, start = b.splat(weight * inverse, lanes), b.splat(addend, lanes), c * pixels
             for i, vectors, mask in loop_vector_blocks(b, pixels, lanes, ReductionTuning.row_unroll):
                 for v in range(vectors):
                     index = start + i + v * lanes
-                    value = b.fma(load_vector(b, vector_type, x_row, index, mask) - mean, factor, shift)
+                    value = b.fma(
+                        load_vector_at(b, x_row, index, vector_type, mask) - mean,
+                        factor,
+                        shift,
+                    )
                     value = apply_epilogue(b, epilogue, (), value, (row, index), mask)
-                    store_vector(b, value, y_row, index, mask)
+                    store_at(b, y_row, index, value, mask)
     return b.build_module(name)

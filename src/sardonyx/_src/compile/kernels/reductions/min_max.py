@@ -9,7 +9,8 @@ from __future__ import annotations
 from sardonyx._src.compile.codegen import LLVMType, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.emit_expressions import emit_max, emit_min
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.loops.rows import load_vector, loop_vectors
+from sardonyx._src.compile.kernels.loops.memory import load_vector_at
+from sardonyx._src.compile.kernels.loops.rows import loop_unrolled_vectors
 from sardonyx._src.compile.kernels.reductions.reducers import (
     Reducer,
     accumulate,
@@ -66,8 +67,8 @@ def min_max_module(name: str, target: Target) -> str:
         first = unit * block
         row, n = b.gep(x, first), b.min(count - first, block)
         accumulators = new_accumulators(b, vector_type, MIN_AND_MAX)
-        for v, index, mask in loop_vectors(b, n, vector_type.lanes):
-            value = load_vector(b, vector_type, row, index, mask)
+        for v, index, mask in loop_unrolled_vectors(b, n, vector_type.lanes):
+            value = load_vector_at(b, row, index, vector_type, mask)
             accumulate(b, accumulators[v], MIN_AND_MAX, (value, value), mask)
         for side, total in enumerate(reduce_accumulators(b, MIN_AND_MAX, accumulators)):
             b.store(StackSlot(b.gep(y, unit * 2 + side), total.type), total)

@@ -16,15 +16,13 @@ from dataclasses import dataclass
 from sardonyx._src.compile.codegen import I64, Element, LLVMType, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.loops.memory import load_lanes
+from sardonyx._src.compile.kernels.loops.memory import load_lanes, load_vector_at, store_at
 from sardonyx._src.compile.kernels.loops.rows import (
     full_vector_type,
     lane_indices,
     lane_numbers,
-    load_vector,
+    loop_unrolled_vectors,
     loop_vector_blocks,
-    loop_vectors,
-    store_vector,
 )
 from sardonyx._src.compile.kernels.loops.strided_loops import (
     LoopDims,
@@ -143,8 +141,8 @@ def reduce_rows(elements: ReducedRows, reducer: Reducer, shift: LLVMValue | None
     shift_vector = None if shift is None else b.splat(shift, vector_type.lanes)
     with loop_rows(b, elements.dims, b.constant(0, I64), elements.rows) as (_, (offset,)):
         row = b.gep(elements.x, offset, vector_type.element)
-        for v, index, mask in loop_vectors(b, elements.n, vector_type.lanes, min_unrolled):
-            value = load_vector(b, vector_type, row, index if step is None else index * step, mask)
+        for v, index, mask in loop_unrolled_vectors(b, elements.n, vector_type.lanes, min_unrolled):
+            value = load_vector_at(b, row, index if step is None else index * step, vector_type, mask)
             value = value if shift_vector is None else value - shift_vector
             position = (lane_indices(b, index, vector_type.lanes),) if reducer.has_index else ()
             accumulate(b, accumulators[v], reducer, (value, *position), mask)
@@ -211,7 +209,7 @@ class ReducedColumns:
         """An element of each result of vector v; offset: that of the element in x."""
         b, lanes, column = self.b, self.vector_type.lanes, self.i + v * self.vector_type.lanes
         if self.step is None:
-            return load_vector(b, self.vector_type, self.x, offset + column, self.mask)
+            return load_vector_at(b, self.x, offset + column, self.vector_type, self.mask)
         first = b.splat(offset + column * self.step, lanes)
         index = first + b.splat(self.step, lanes) * lane_numbers(b, LLVMType("i64", lanes))
         return load_lanes(b, self.x, index, self.vector_type.element, self.mask)
@@ -223,7 +221,7 @@ def compute_results(block: ReducedColumns, variant: ReduceVariant) -> None:
         shifts = [finite_shift(b, maximum) for (maximum,) in reduce_columns(block, MAX_OF_NUMBERS, [])]
     for v, state in enumerate(reduce_columns(block, variant.reducer, shifts)):
         result = finish(b, variant, state, shifts[v] if shifts else None, block.count)
-        store_vector(b, result, block.y, block.i + v * block.vector_type.lanes, block.mask)
+        store_at(b, block.y, block.i + v * block.vector_type.lanes, result, block.mask)
 
 
 def reduce_columns(block: ReducedColumns, reducer: Reducer, shifts: list[LLVMValue]) -> list[State]:

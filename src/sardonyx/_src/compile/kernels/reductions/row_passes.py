@@ -16,7 +16,8 @@ from typing import TypeAlias
 from sardonyx._src.compile.codegen import LLVMType, LLVMValue, StackSlot
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.epilogue import Epilogue, EpilogueOperand, emit_epilogue, operand_offset
-from sardonyx._src.compile.kernels.loops.rows import load_vector, loop_vectors, store_vector
+from sardonyx._src.compile.kernels.loops.memory import load_vector_at, store_at
+from sardonyx._src.compile.kernels.loops.rows import loop_unrolled_vectors
 from sardonyx._src.compile.kernels.reductions.reducers import (
     SUM,
     Reducer,
@@ -85,7 +86,7 @@ def vector_loader(row: Row, index: LLVMValue, mask: LLVMValue | None) -> Get:
                 loaded[name] = row.b.load(row.remainders[name])
             else:
                 base = row.addresses[name]
-                loaded[name] = load_vector(row.b, row.vector_type, base, index, mask, row.padding)
+                loaded[name] = load_vector_at(row.b, base, index, row.vector_type, mask, row.padding)
         return loaded[name]
 
     return get
@@ -96,7 +97,7 @@ def reduce_row(row: Row, stage: Sequence[RowReduction]) -> None:
     b, vector_type = row.b, row.vector_type
     accumulators = {r.name: new_accumulators(b, vector_type, r.reducer) for r in stage if r.reducer}
     if any(reduction.reducer or reduction.stored for reduction in stage):
-        for v, index, mask in loop_vectors(b, row.n, vector_type.lanes):
+        for v, index, mask in loop_unrolled_vectors(b, row.n, vector_type.lanes):
             get = vector_loader(row, index, mask)
             for reduction in stage:
                 value = reduction.value(b, get)
@@ -119,16 +120,16 @@ def store_value(row: Row, tensor: str, value: LLVMValue, index: LLVMValue, mask:
             row.remainders[tensor] = row.b.new_slot("rest", value.type)
         row.b.store(row.remainders[tensor], value)
     if mask is None or tensor != "y":
-        store_vector(row.b, value, row.addresses[tensor], index, mask)
+        store_at(row.b, row.addresses[tensor], index, value, mask)
 
 
 def write_row(row: Row, result: Emit, epilogue: Epilogue, visit: VectorVisitor | None = None) -> None:
     """The last pass: y = epilogue(result); visit: emits code for each vector of y, from an index on."""
-    for _, index, mask in loop_vectors(row.b, row.n, row.vector_type.lanes):
+    for _, index, mask in loop_unrolled_vectors(row.b, row.n, row.vector_type.lanes):
         get = vector_loader(row, index, mask)
         position = (row.number, index)
         y = apply_epilogue(row.b, epilogue, row.operands, result(row.b, get), position, mask)
-        store_vector(row.b, y, row.addresses["y"], index, mask)
+        store_at(row.b, row.addresses["y"], index, y, mask)
         if visit is not None:
             visit(get, y, index, mask)
 
@@ -147,6 +148,6 @@ def apply_epilogue(
         operand = operands[i]
         if operand.layout == "scalar":
             return b.splat(b.load(StackSlot(operand.address, LLVMType("float"))), value.type.lanes)
-        return load_vector(b, value.type, operand.address, operand_offset(operand, *position), mask)
+        return load_vector_at(b, operand.address, operand_offset(operand, *position), value.type, mask)
 
     return emit_epilogue(b, epilogue, value.type, value, load_operand)

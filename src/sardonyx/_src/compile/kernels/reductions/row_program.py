@@ -26,12 +26,8 @@ from sardonyx._src.compile.kernels.epilogue import (
     epilogue_parameters,
     load_operands,
 )
-from sardonyx._src.compile.kernels.loops.rows import (
-    load_vector,
-    loop_vectors,
-    rows_per_unit,
-    store_vector,
-)
+from sardonyx._src.compile.kernels.loops.memory import load_vector_at, store_at
+from sardonyx._src.compile.kernels.loops.rows import loop_unrolled_vectors, rows_per_unit
 from sardonyx._src.compile.kernels.reductions.reduce import reduce_step
 from sardonyx._src.compile.kernels.reductions.row_passes import (
     Emit,
@@ -44,7 +40,7 @@ from sardonyx._src.compile.kernels.reductions.row_passes import (
 )
 from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView, row_major_strides
-from sardonyx._src.compile.program.tensor import dense_temporary
+from sardonyx._src.compile.program.operands.tensor import dense_temporary
 from sardonyx._src.ir.dims import ceil_div, dim_max, dim_product
 
 TOTAL, MEAN = Local("total"), Local("mean")
@@ -175,8 +171,8 @@ def row_program_module(name: str, target: Target, variant: RowProgramVariant) ->
 
 def clear_row(b: KernelBuilder, address: str, n: LLVMValue) -> None:
     vector_type = LLVMType("float", b.target.lanes)
-    for _, index, mask in loop_vectors(b, n, vector_type.lanes):
-        store_vector(b, b.constant(0, vector_type), address, index, mask)
+    for _, index, mask in loop_unrolled_vectors(b, n, vector_type.lanes):
+        store_at(b, address, index, b.constant(0, vector_type), mask)
 
 
 def row_stages(program: RowProgram) -> Stages:
@@ -218,5 +214,5 @@ def add_columns(
         program.column_sums, types, [lambda local: y if local == Y else get(local.name)]
     )
     for address, term in zip(sums, terms, strict=True):
-        total = load_vector(b, row.vector_type, address, index, mask) + term
-        store_vector(b, total, address, index, mask)
+        total = load_vector_at(b, address, index, row.vector_type, mask) + term
+        store_at(b, address, index, total, mask)

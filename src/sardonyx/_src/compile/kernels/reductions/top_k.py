@@ -18,12 +18,8 @@ from sardonyx._src.compile.codegen import I64, Element, LLVMType, LLVMValue, Par
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops.heap import Heap
 from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace, row_space
-from sardonyx._src.compile.kernels.loops.rows import (
-    full_vector_type,
-    load_element,
-    num_units,
-    row_arguments,
-)
+from sardonyx._src.compile.kernels.loops.memory import load_at
+from sardonyx._src.compile.kernels.loops.rows import full_vector_type, num_units, row_arguments
 from sardonyx._src.compile.kernels.loops.strided_loops import load_dims, loop_rows, unit_row_range
 from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
@@ -95,7 +91,7 @@ def top_k_module(
             row.heap.sort(row.k)
             with b.loop(row.zero, k) as i:
                 index = key_index(row, b.load(row.heap.slot(i)))
-                value = load_element(b, element, x_row, index * x_step)
+                value = load_at(b, x_row, index * x_step, element)
                 b.store(StackSlot(b.gep(values_row, i * values_step, element), value.type), value)
                 b.store(StackSlot(b.gep(indices_row, i * indices_step, "i64"), I64), index)
     return b.build_module(name)
@@ -152,7 +148,7 @@ def emit_ranks(row: TopKRow, elements: LLVMValue) -> LLVMValue:
 
 def load_key(row: TopKRow, i: LLVMValue) -> LLVMValue:
     """The key of element i of a row."""
-    rank = emit_ranks(row, load_element(row.b, row.element, row.x, i * row.x_step))
+    rank = emit_ranks(row, load_at(row.b, row.x, i * row.x_step, row.element))
     high = rank.convert("sext", row.key_type.element) << row.bits
     low = row.n - i
     return high | (low if row.bits == 32 else low.convert("zext", row.key_type.element))

@@ -20,8 +20,7 @@ from sardonyx._src.compile.kernels.sampling.bilinear import (
     loop_weighted_pixels,
     neighbors,
 )
-from sardonyx._src.compile.program import Kernel, Step, TensorView
-from sardonyx._src.ir.dims import Known
+from sardonyx._src.compile.program import Kernel, Step, TensorView, Window
 
 SIZES = (
     "x_pixel_stride", "height", "width", "out_height", "out_width", "groups", "offset_groups", "segments", "segment_channels",
@@ -33,44 +32,30 @@ FLOAT = LLVMType("float")
 CORNERS = 4
 
 
-@dataclass(frozen=True, slots=True)
-class DeformableWindow:
-    """The geometry of a deformable convolution.
-
-    kernel, strides, dilations: (height, width).
-    pads: (top, left).
-    groups: the number of channel groups.
-    offset_groups: the number of groups of channels that share offsets.
-    """
-
-    kernel: tuple[int, int]
-    strides: tuple[int, int]
-    dilations: tuple[int, int]
-    pads: tuple[Known, Known]
-    groups: int
-    offset_groups: int
-
-    @property
-    def taps(self) -> int:
-        return self.kernel[0] * self.kernel[1]
-
-
 def deform_columns_step(
-    x: TensorView, offsets: TensorView, mask: TensorView | None, y: TensorView, window: DeformableWindow
+    x: TensorView,
+    offsets: TensorView,
+    mask: TensorView | None,
+    y: TensorView,
+    window: Window,
+    offset_groups: int,
 ) -> Step:
     """The step that writes the columns y [N, groups, Ho, Wo, taps, C / groups]; all tensors are dense and float32.
 
     x: [N, H, W, C], channels last, with a constant C.
     offsets: [N, offset_groups * taps * 2, Ho, Wo].
     mask: [N, offset_groups * taps, Ho, Wo], by which pixels are multiplied; None for 1.
+    offset_groups: the number of groups of channels that share offsets.
     """
     n, height, width, channels = x.shape
     assert isinstance(channels, int), f"channels must be a number; got {channels}"
-    segments = math.lcm(window.groups, window.offset_groups)
+    groups = y.shape[1]
+    assert isinstance(groups, int), f"groups must be a number; got {groups}"
+    segments = math.lcm(groups, offset_groups)
     _, _, out_height, out_width, _, _ = y.shape
     sizes = (
-        pixel_stride(x), height, width, out_height, out_width, window.groups, window.offset_groups, segments,
-        channels // segments, *window.kernel, *window.strides, *window.dilations, *window.pads,
+        pixel_stride(x), height, width, out_height, out_width, groups, offset_groups, segments,
+        channels // segments, *window.kernel, *window.strides, *window.dilations, *window.begin_pads,
     )  # fmt: skip
     source = partial(deform_columns_module, has_mask=mask is not None)
     return Step(

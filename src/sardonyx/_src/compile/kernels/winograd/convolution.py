@@ -52,7 +52,7 @@ def winograd_steps(
     x: TensorView,
     weights: WinogradWeights,
     y: TensorView,
-    pads: tuple[Known, Known],
+    pads: tuple[Known, ...],
     epilogue: Epilogue | None = None,
     operands: Sequence[TensorView] = (),
     grouping: TileGrouping | None = None,
@@ -74,7 +74,7 @@ class WinogradConvolution:
     x: TensorView
     weights: WinogradWeights
     y: TensorView
-    pads: tuple[Known, Known]
+    pads: tuple[Known, ...]
     epilogue: Epilogue
     operands: tuple[TensorView, ...]
     grouping: TileGrouping

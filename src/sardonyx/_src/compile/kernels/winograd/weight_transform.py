@@ -17,7 +17,7 @@ from sardonyx._src.compile.kernels.tuning import WinogradTuning
 from sardonyx._src.compile.kernels.winograd.tiles import TileTransforms, WinogradVariant
 from sardonyx._src.compile.kernels.winograd.transforms import TAPS
 from sardonyx._src.compile.program import TensorView
-from sardonyx._src.compile.program.lazy_constants import LazyConstant
+from sardonyx._src.compile.program.operands.lazy_constants import LazyConstant
 from sardonyx._src.io.memory_release import release_pages
 from sardonyx._src.ir import Array
 

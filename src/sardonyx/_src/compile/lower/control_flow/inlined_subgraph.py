@@ -10,9 +10,9 @@ from sardonyx._src.compile.layouts.laid_out import LaidOutBody
 from sardonyx._src.compile.lower import Lowering
 from sardonyx._src.compile.partition import RegionGraph, Shape
 from sardonyx._src.compile.program import ANY, DENSE, Step, TensorView
-from sardonyx._src.compile.program.local_sizes import binding_step
-from sardonyx._src.compile.program.program import Action, BindSizes
-from sardonyx._src.compile.program.step import LocalSizes
+from sardonyx._src.compile.program.encoding.local_sizes import binding_step
+from sardonyx._src.compile.program.steps.program import Action, BindSizes
+from sardonyx._src.compile.program.steps.step import LocalSizes
 from sardonyx._src.ir import Value
 
 

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from sardonyx._src.compile.program import Buffer, Step
-from sardonyx._src.compile.program.program import depends_on, local_symbols
-from sardonyx._src.compile.program.step import sizes_of
+from sardonyx._src.compile.program.steps.program import depends_on, local_symbols
+from sardonyx._src.compile.program.steps.step import sizes_of
 
 
 def split_invariant_steps(

@@ -27,7 +27,7 @@ from sardonyx._src.compile.executor.status import (
     UNLIMITED,
 )
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
-from sardonyx._src.compile.program.step import Jump
+from sardonyx._src.compile.program.steps.step import Jump
 from sardonyx._src.ir.dims import Known
 
 # Slots of a loop counter: the current iteration, the number of iterations after it, the entry of the current

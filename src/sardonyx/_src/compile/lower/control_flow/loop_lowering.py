@@ -28,7 +28,7 @@ from sardonyx._src.compile.lower.control_flow.loop_tensors import LaidOutLoop
 from sardonyx._src.compile.lower.control_flow.moving_slices import SequenceSlice, move_slices
 from sardonyx._src.compile.lower.control_flow.state_updates import update_states
 from sardonyx._src.compile.program import Step, TensorView
-from sardonyx._src.compile.program.program import Action, CollectScanOutputs
+from sardonyx._src.compile.program.steps.program import Action, CollectScanOutputs
 from sardonyx._src.ir import Value
 
 

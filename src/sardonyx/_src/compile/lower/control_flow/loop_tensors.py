@@ -15,7 +15,7 @@ from sardonyx._src.compile.lower.control_flow.jumps import ITERATION
 from sardonyx._src.compile.lower.control_flow.loop_region import InlinedLoop, LoopState, ScanSlice
 from sardonyx._src.compile.partition import Shape
 from sardonyx._src.compile.program import TensorView, row_major_strides
-from sardonyx._src.compile.program.tensor import dense_bytes, dense_temporary
+from sardonyx._src.compile.program.operands.tensor import dense_bytes, dense_temporary
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Value
 

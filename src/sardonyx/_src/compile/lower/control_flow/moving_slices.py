@@ -23,8 +23,8 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.lower.control_flow.loop_region import drop_axis
 from sardonyx._src.compile.lower.control_flow.state_updates import covers_buffer
 from sardonyx._src.compile.program import Buffer, Kernel, KernelArgument, Step, TensorView, element_bytes
-from sardonyx._src.compile.program.program import depends_on, local_symbols
-from sardonyx._src.compile.program.step import ArgumentSlot
+from sardonyx._src.compile.program.steps.program import depends_on, local_symbols
+from sardonyx._src.compile.program.steps.step import ArgumentSlot
 
 PARAMETERS = Parameters("count", "slices*")
 RECORD = 4  # slots for a slice: address of the argument slot, address of the first slice, index, bytes between slices

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.program import Buffer, Step, TensorView, element_bytes
-from sardonyx._src.compile.program.step import Jump
-from sardonyx._src.compile.program.tensor import dense_temporary
+from sardonyx._src.compile.program.operands.tensor import dense_temporary
+from sardonyx._src.compile.program.steps.step import Jump
 
 
 def update_states(

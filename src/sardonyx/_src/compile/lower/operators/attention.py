@@ -16,7 +16,7 @@ from sardonyx._src.compile.kernels.attention.attention import MASK_TYPES, attent
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Alias, Read, Region, Scope, Shape, Write, matches
-from sardonyx._src.compile.partition.attention_operands import (
+from sardonyx._src.compile.partition.operands.attention_operands import (
     Heads,
     as_heads,
     broadcast_mask,
@@ -28,7 +28,7 @@ from sardonyx._src.compile.partition.attention_operands import (
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.prepare.graph_info import MAX_ELEMENTS
 from sardonyx._src.compile.program import Step, TensorView
-from sardonyx._src.compile.program.views import slice_axis
+from sardonyx._src.compile.program.operands.views import slice_axis
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, dim_min
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.kernels.elementwise.operators import NUMBERS
 from sardonyx._src.compile.kernels.pooling.fold_columns import fold_columns_step
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
-from sardonyx._src.compile.partition.window_geometry import window_geometry
+from sardonyx._src.compile.partition.operands.window_geometry import image_window
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program import Step
+from sardonyx._src.compile.program import Step, Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +21,7 @@ class FoldedColumns:
     blocks: the number of blocks along each of two axes.
     """
 
-    window: SlidingWindow
+    window: Window
     blocks: tuple[int, int]
 
 
@@ -36,16 +35,11 @@ def match_col2im(op: BoundNode, scope: Scope) -> Region[FoldedColumns] | None:
     if result is None or len(columns) != 3 or len(kernel) != len(block) or len(result) != len(kernel) + 2:
         return None
     sizes = tuple(dim for dim in result[2:] if isinstance(dim, int))
-    window = window_geometry(op, sizes, kernel) if len(sizes) == len(kernel) else None
+    window = image_window(op, sizes, kernel) if len(sizes) == len(kernel) else None
     if window is None:
         return None
-    pads = tuple(pad for pad in window.pads if isinstance(pad, int))
     height, width = sizes if len(sizes) == 2 else (1, *sizes)
-    top, left, bottom, right = pads
-    blocks = (
-        count_blocks(height + top + bottom, window, 0),
-        count_blocks(width + left + right, window, 1),
-    )
+    blocks = count_blocks(height, window, 0), count_blocks(width, window, 1)
     if min(blocks) < 1 or not scope.guard_required_equal(columns[2], math.prod(blocks)):
         return None
     if not scope.guard_required_equal(columns[1], result[1] * window.num_taps):
@@ -53,9 +47,11 @@ def match_col2im(op: BoundNode, scope: Scope) -> Region[FoldedColumns] | None:
     return Region("Col2Im", (op.node,), FoldedColumns(window, blocks), (Read(x),), (Write(op.output),))
 
 
-def count_blocks(size: int, window: SlidingWindow, axis: int) -> int:
-    """The number of blocks along a padded axis."""
-    return (size - (window.kernel[axis] - 1) * window.dilations[axis] - 1) // window.strides[axis] + 1
+def count_blocks(size: int, window: Window, axis: int) -> int:
+    """The number of blocks along an axis of `size` elements."""
+    begin, end = window.begin_pads[axis], window.end_pads[axis]
+    assert isinstance(begin, int) and isinstance(end, int), f"pads must be numbers; got {begin}, {end}"
+    return (size + begin + end - window.spans[axis]) // window.strides[axis] + 1
 
 
 @lowers("Col2Im")

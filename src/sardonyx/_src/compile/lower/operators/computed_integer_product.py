@@ -1,4 +1,4 @@
-"""Lowers integer products with a computed right operand or computed zero points (`partition.computed_integer_products`).
+"""Lowers integer products with a computed right operand or computed zero points (`partition.quantized.computed_integer_products`).
 
 Steps before the product pack the right operand, sum columns and rows, and compute the terms of zero points that the
 epilogue subtracts.
@@ -22,7 +22,10 @@ from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant
 from sardonyx._src.compile.kernels.gemm.packing.panels import Panels
 from sardonyx._src.compile.kernels.gemm.tile.integer_epilogue import IntegerEpilogue, expand_row_vector
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
-from sardonyx._src.compile.partition.computed_integer_products import ComputedIntegerProduct, has_zero
+from sardonyx._src.compile.partition.quantized.computed_integer_products import (
+    ComputedIntegerProduct,
+    has_zero,
+)
 from sardonyx._src.compile.program import Step, TensorView
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array

@@ -1,4 +1,4 @@
-"""Slice in a subgraph with computed starts and ends: a view, with an offset and a length that a step binds (`program.local_sizes`).
+"""Slice in a subgraph with computed starts and ends: a view, with an offset and a length that a step binds (`program.encoding.local_sizes`).
 
 Falls back to the reference kernel for steps that are not positive constants, and for axes that are not constant.
 """
@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from sardonyx._src.compile.kernels.data_movement.slice_bounds import slice_bounds_step
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Alias, Read, Region, Scope
-from sardonyx._src.compile.partition.requirements import require, require_value
+from sardonyx._src.compile.partition.regions.requirements import require, require_value
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import DENSE, Step, TensorView
-from sardonyx._src.compile.program.local_sizes import binding_step
-from sardonyx._src.compile.program.step import LocalSizes
-from sardonyx._src.compile.program.views import slice_axis
+from sardonyx._src.compile.program.encoding.local_sizes import binding_step
+from sardonyx._src.compile.program.operands.views import slice_axis
+from sardonyx._src.compile.program.steps.step import LocalSizes
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import Known, ceil_div, symbol

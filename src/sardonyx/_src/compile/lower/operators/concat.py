@@ -9,7 +9,7 @@ from sardonyx._src.compile.layouts.concat_elision import Concat
 from sardonyx._src.compile.partition import Read, Region, Scope, Shape, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import ANY
-from sardonyx._src.compile.program.layout import FOLLOW
+from sardonyx._src.compile.program.operands.layout import FOLLOW
 from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import dim_add
 

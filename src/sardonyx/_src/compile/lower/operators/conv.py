@@ -13,13 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sardonyx._src.compile.codegen import Target
-from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.kernels.conv.bf16_convolution import bf16_convolution_step, pack_bf16_weights
 from sardonyx._src.compile.kernels.conv.computed_weights import pack_computed_depthwise, pack_computed_weights
 from sardonyx._src.compile.kernels.conv.convolution import convolution_step
 from sardonyx._src.compile.kernels.conv.packed_weights import (
     ConvWeights,
-    ConvWindow,
     can_share_vectors,
     can_use_im2row,
     pack_conv_weights,
@@ -42,20 +40,20 @@ from sardonyx._src.compile.kernels.winograd.tiles import TileTransforms
 from sardonyx._src.compile.kernels.winograd.weight_transform import WinogradWeights, pack_winograd_weights
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Read, Region, Scope, fused_region, matches
-from sardonyx._src.compile.partition.epilogues import fuse_epilogue, fuse_without_operands
-from sardonyx._src.compile.partition.float_convolutions import (
+from sardonyx._src.compile.partition.fusion.epilogues import fuse_epilogue, fuse_without_operands
+from sardonyx._src.compile.partition.operands.float_convolutions import (
     ComputedConvolution,
     FloatConvolution,
     match_computed_convolution,
     match_float_convolution,
 )
+from sardonyx._src.compile.partition.operands.rounded_products import rounds_convolution
+from sardonyx._src.compile.partition.operands.window_geometry import as_image
 from sardonyx._src.compile.partition.patterns.pointwise_depthwise import PointwiseDepthwiseConv
-from sardonyx._src.compile.partition.rounded_products import rounds_convolution
-from sardonyx._src.compile.partition.window_geometry import as_image
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program import ANY, CHANNELS_LAST, DENSE, Step, TensorView
-from sardonyx._src.compile.program.layout import ChannelsLast, Layout, UnitStride
-from sardonyx._src.compile.program.tensor import channels_last_permutation
+from sardonyx._src.compile.program import ANY, CHANNELS_LAST, DENSE, Step, TensorView, Window
+from sardonyx._src.compile.program.operands.layout import ChannelsLast, Layout, UnitStride
+from sardonyx._src.compile.program.operands.tensor import channels_last_permutation
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Known
 
@@ -70,7 +68,7 @@ class DepthwiseConv:
 
     weights: Array
     bias: Array | None
-    window: SlidingWindow
+    window: Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +79,7 @@ class WinogradConv:
     """
 
     weights: WinogradWeights
-    pads: tuple[Known, Known]
+    pads: tuple[Known, ...]
 
 
 @matches("Conv", 22)
@@ -96,7 +94,7 @@ def match_conv(op: BoundNode, scope: Scope) -> Region[object] | None:
         return fused_region("PixelLanesConv", op.node, conv, (Read(conv.x, layout),), epilogue)
     epilogue, read = fuse_epilogue(scope, op.output, channels_last=True), Read(conv.x, CHANNELS_LAST)
     if rounds_convolution(scope, conv):
-        weights = pack_bf16_weights(conv.weights, conv.bias, float_window(conv), scope.target)
+        weights = pack_bf16_weights(conv.weights, conv.bias, conv.window, scope.target)
         if packs_lines(conv.weights.shape[1], weights.window, BF16_PER_WORD):
             read = Read(conv.x, ChannelsLast(is_dense=True))
         return fused_region("RoundedConv", op.node, weights, (read,), epilogue, CHANNELS_LAST)
@@ -126,7 +124,7 @@ def has_pixels_in_lanes(conv: FloatConvolution) -> bool:
 
     It needs lines that fill vectors, and is not used where Winograd transforms are.
     """
-    columns, width, window = len(conv.weights), conv.shape[-1], conv.geometry
+    columns, width, window = len(conv.weights), conv.shape[-1], conv.window
     is_wide = not isinstance(width, int) or width >= ConvTuning.min_pixel_lane_width
     is_narrow = conv.group == 1 and columns <= ConvTuning.max_pixel_lane_columns
     is_fitting = is_narrow and is_wide and window.strides[1] == 1 and window.num_taps > 1
@@ -136,25 +134,20 @@ def has_pixels_in_lanes(conv: FloatConvolution) -> bool:
 def choose_winograd(conv: FloatConvolution) -> TileTransforms | None:
     """The Winograd transforms that the cost model prefers; None for other algorithms."""
     shape = conv.shape
-    if not conv.geometry.is_unit_3x3 or conv.group != 1 or len(shape) != 4:
+    if not conv.window.is_unit_3x3 or conv.group != 1 or len(shape) != 4:
         return None
     return choose_transforms(shape[0], shape[2], shape[3], conv.weights.shape[1], conv.weights.shape[0])
 
 
 def choose_algorithm(conv: FloatConvolution, target: Target) -> ConvWeights | DepthwiseConv | WinogradConv:
     """The weights packed for the fastest algorithm."""
-    geometry, weights, bias = conv.geometry, conv.weights, conv.bias
+    window, weights, bias = conv.window, conv.weights, conv.bias
     if conv.is_depthwise:
-        return DepthwiseConv(weights, bias, conv.geometry)
+        return DepthwiseConv(weights, bias, window)
     transforms = choose_winograd(conv)
     if transforms is not None:
-        return WinogradConv(pack_winograd_weights(weights, bias, transforms, target), geometry.pads[:2])
-    return pack_conv_weights(weights, bias, float_window(conv), target, conv.group)
-
-
-def float_window(conv: FloatConvolution) -> ConvWindow:
-    geometry = conv.geometry
-    return ConvWindow(geometry.kernel, geometry.strides, geometry.dilations, geometry.pads[:2])
+        return WinogradConv(pack_winograd_weights(weights, bias, transforms, target), window.begin_pads)
+    return pack_conv_weights(weights, bias, window, target, conv.group)
 
 
 def match_computed_conv(op: BoundNode, scope: Scope) -> Region[object] | None:
@@ -169,23 +162,18 @@ def match_computed_conv(op: BoundNode, scope: Scope) -> Region[object] | None:
     return fused_region(kind, op.node, conv, (Read(conv.x, layout), *operands), epilogue, CHANNELS_LAST)
 
 
-def conv_window(conv: ComputedConvolution) -> ConvWindow:
-    geometry = conv.geometry
-    return ConvWindow(geometry.kernel, geometry.strides, geometry.dilations, geometry.pads[:2])
-
-
 def uses_im2row(conv: ComputedConvolution, target: Target) -> bool:
     """Whether the kernel copies the image into im2row buffers, and so reads any layout."""
     total, channels = conv.dims[:2]
     shares_vectors = can_share_vectors(total, channels, conv.group, target.lanes)
-    return not shares_vectors and can_use_im2row(channels, conv_window(conv), conv.group)
+    return not shares_vectors and can_use_im2row(channels, conv.window, conv.group)
 
 
 @lowers("ComputedConv")
 def lower_computed_conv(region: LaidOutRegion[ComputedConvolution], lowering: Lowering) -> Sequence[Step]:
     (x, weights, *bias), (y,), conv = region.operands, region.results, region.config
     packed, steps = pack_computed_weights(
-        weights.reshape(conv.dims), bias[0] if bias else None, conv_window(conv), lowering.target, conv.group
+        weights.reshape(conv.dims), bias[0] if bias else None, conv.window, lowering.target, conv.group
     )
     if packed.uses_im2row:
         x = x.permute(channels_last_permutation(x.rank))
@@ -201,7 +189,7 @@ def lower_computed_depthwise_conv(
     packed, steps = pack_computed_depthwise(weights.reshape(conv.dims))
     operands = tuple(map(as_image, region.epilogue_operands))
     step = depthwise.depthwise_step(
-        as_image(x), packed, as_image(y), bias[0] if bias else None, conv.geometry, region.epilogue, operands
+        as_image(x), packed, as_image(y), bias[0] if bias else None, conv.window, region.epilogue, operands
     )  # fmt: skip
     return *steps, step
 
@@ -227,7 +215,7 @@ def lower_pixel_lanes_conv(region: LaidOutRegion[FloatConvolution], lowering: Lo
     if x.strides[3] != 1:
         dense = lowering.temporary(x.dtype, x.shape, f"{region.name}.planes")
         x, copies = dense, [copy_step(x, dense)]
-    return *copies, pixel_lanes_step(x, conv.weights, conv.bias, as_planes(y), conv.geometry, epilogue)
+    return *copies, pixel_lanes_step(x, conv.weights, conv.bias, as_planes(y), conv.window, epilogue)
 
 
 def as_planes(tensor: TensorView) -> TensorView:

@@ -13,7 +13,6 @@ from sardonyx._src.compile.kernels.conv.integer_convolution import (
     integer_convolution_step,
     pack_integer_weights,
 )
-from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
 from sardonyx._src.compile.kernels.depthwise.integer_depthwise import (
     integer_depthwise_step,
     pack_int8_depthwise_weights,
@@ -21,13 +20,13 @@ from sardonyx._src.compile.kernels.depthwise.integer_depthwise import (
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.lower.operators.matmul_integer import epilogue_operands, integer_epilogue
 from sardonyx._src.compile.partition import Region, Scope, matches
-from sardonyx._src.compile.partition.integer_convolutions import (
+from sardonyx._src.compile.partition.operands.window_geometry import as_image
+from sardonyx._src.compile.partition.quantized.integer_convolutions import (
     IntegerConvolution,
     convolution_region,
     match_integer_convolution,
 )
-from sardonyx._src.compile.partition.integer_epilogues import fuse_integer_epilogue
-from sardonyx._src.compile.partition.window_geometry import as_image
+from sardonyx._src.compile.partition.quantized.integer_epilogues import fuse_integer_epilogue
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import Step, TensorView
 from sardonyx._src.ir.dims import dim_product
@@ -48,8 +47,7 @@ def match_conv_integer(op: BoundNode, scope: Scope) -> Region[IntegerConvolution
 @lowers("IntegerConv")
 def lower_integer_conv(region: LaidOutRegion[IntegerConvolution], lowering: Lowering) -> Step:
     config, x, (y,) = region.config, region.operands[0], region.results
-    geometry, is_signed = config.geometry, config.is_signed
-    window = ConvWindow(geometry.kernel, geometry.strides, geometry.dilations, geometry.pads[:2])
+    window, is_signed = config.window, config.is_signed
     weights = pack_integer_weights(
         config.weights,
         config.initial,
@@ -84,5 +82,5 @@ def lower_integer_depthwise_conv(region: LaidOutRegion[IntegerConvolution], lowe
     operands = tuple(map(as_image, epilogue_operands(region, lowering)))
     zero, epilogue = zeros[0] if zeros else None, integer_epilogue(region)
     return integer_depthwise_step(
-        as_image(x), zero, weights, initial, as_image(y), config.geometry, epilogue, operands
+        as_image(x), zero, weights, initial, as_image(y), config.window, epilogue, operands
     )

@@ -14,7 +14,6 @@ from math import prod
 
 import numpy as np
 
-from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
 from sardonyx._src.compile.kernels.conv.transposed import (
     OutputPhase,
     pack_computed_transposed_weights,
@@ -23,11 +22,12 @@ from sardonyx._src.compile.kernels.conv.transposed import (
 )
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Read, Region, Scope, fused_region, matches
-from sardonyx._src.compile.partition.epilogues import fuse_epilogue
-from sardonyx._src.compile.partition.float_convolutions import is_native_float
-from sardonyx._src.compile.partition.window_geometry import as_image, as_pair, is_image
+from sardonyx._src.compile.partition.fusion.epilogues import fuse_epilogue
+from sardonyx._src.compile.partition.operands.float_convolutions import is_native_float
+from sardonyx._src.compile.partition.operands.window_geometry import as_image, is_image
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import CHANNELS_LAST, Step, TensorView
+from sardonyx._src.compile.program.operands.window import Window, window_of_attributes
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir import Array, Value
 from sardonyx._src.ops.nn.conv_transpose import Spreading
@@ -46,10 +46,10 @@ class TransposedConv:
     bias: the constant bias; None if a run computes weights or bias, or there is no bias.
     """
 
-    dims: tuple[int, int, int, int]
+    dims: tuple[int, ...]
     weights: Array | None
     bias: Array | None
-    window: ConvWindow
+    window: Window
     groups: int
 
 
@@ -69,7 +69,7 @@ def match_conv_transpose(op: BoundNode, scope: Scope) -> Region[TransposedConv] 
         return None  # the kernels multiply weights by the zeros around the image
     is_constant = constants[0] is not None and (bias is None or constants[1] is not None)
     matrix, vector = constants if is_constant else (None, None)
-    channels, columns = as_pair(dims[:2])
+    channels, columns = dims[:2]
     shape = (channels, columns, *window.kernel)
     config = TransposedConv(shape, None if matrix is None else matrix.reshape(shape), vector, window, group)
     computed = () if is_constant else tuple(Read(value) for value in (weights, bias) if value is not None)
@@ -85,7 +85,7 @@ def static_dims(scope: Scope, weights: Value) -> tuple[int, ...] | None:
     return dims if len(dims) == len(shape) else None
 
 
-def conv_window(op: BoundNode, scope: Scope, x: Value, dims: tuple[int, ...]) -> ConvWindow | None:
+def conv_window(op: BoundNode, scope: Scope, x: Value, dims: tuple[int, ...]) -> Window | None:
     """The window; None if the convolution is not supported or its shapes are inconsistent.  dims: the dims of the weights."""
     shape, result, group = scope.known_shape(x), scope.shape(op.output), op.attribute("group", int)
     if result is None or len(dims) != len(shape) or group < 1 or dims[0] % group:
@@ -98,7 +98,7 @@ def conv_window(op: BoundNode, scope: Scope, x: Value, dims: tuple[int, ...]) ->
     return resolve_window(op, scope, x, kernel)
 
 
-def resolve_window(op: BoundNode, scope: Scope, x: Value, kernel: tuple[int, ...]) -> ConvWindow | None:
+def resolve_window(op: BoundNode, scope: Scope, x: Value, kernel: tuple[int, ...]) -> Window | None:
     """The window over two dims; None if pads depend on dynamic sizes, or attributes are invalid."""
     rank, sizes = len(kernel), scope.known_shape(x)[2:]
     names = ("strides", "dilations", "output_padding", "pads", "output_shape")
@@ -110,16 +110,13 @@ def resolve_window(op: BoundNode, scope: Scope, x: Value, kernel: tuple[int, ...
         is_explicit = attributes.output_shape is None and not attributes.auto_pad.startswith("SAME")
         if len(numbers) < rank and not is_explicit:
             return None
-        pads_before = attributes.pads[:rank] if is_explicit else attributes.windows(numbers, kernel).before
+        windows = None if is_explicit else attributes.windows(numbers, kernel)
     except EvaluationError:
         return None  # the reference kernel reports the error
     if prod(attributes.strides) > MAX_PHASES:
         return None
-    unit, zero = (1,) * (2 - rank), (0,) * (2 - rank)
-    kernel_size, strides, dilations = (
-        as_pair((*unit, *values)) for values in (kernel, attributes.strides, attributes.dilations)
-    )
-    return ConvWindow(kernel_size, strides, dilations, as_pair((*zero, *pads_before)))
+    pads = attributes.pads if windows is None else (*windows.before, *windows.after)
+    return window_of_attributes(kernel, attributes.strides, attributes.dilations, pads).as_image()
 
 
 @lowers("ConvTranspose")

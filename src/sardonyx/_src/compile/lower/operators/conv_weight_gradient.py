@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from sardonyx._src.compile.kernels.conv.weight_gradient import weight_gradient_steps
 from sardonyx._src.compile.kernels.depthwise.weight_gradient import depthwise_weight_gradient_step
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
+from sardonyx._src.compile.partition.operands.window_geometry import as_image
 from sardonyx._src.compile.partition.patterns.conv_weight_gradient import ConvWeightGradient
-from sardonyx._src.compile.partition.window_geometry import as_image
 from sardonyx._src.compile.program import Step
 
 

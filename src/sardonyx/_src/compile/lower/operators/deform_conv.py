@@ -12,13 +12,13 @@ from sardonyx._src.compile.codegen.expressions import Apply, Local
 from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_step
 from sardonyx._src.compile.kernels.gemm.floats.matmul import matmul_steps
 from sardonyx._src.compile.kernels.gemm.packing.panels import pack_tensor
-from sardonyx._src.compile.kernels.sampling.deform_columns import DeformableWindow, deform_columns_step
+from sardonyx._src.compile.kernels.sampling.deform_columns import deform_columns_step
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
-from sardonyx._src.compile.partition.window_geometry import window_geometry
+from sardonyx._src.compile.partition.operands.window_geometry import image_window
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program import CHANNELS_LAST, Step, TensorView
-from sardonyx._src.compile.program.layout import ChannelsLast
+from sardonyx._src.compile.program import CHANNELS_LAST, Step, TensorView, Window
+from sardonyx._src.compile.program.operands.layout import ChannelsLast
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known
 
@@ -27,7 +27,9 @@ from sardonyx._src.ir.dims import Known
 class DeformConvolution:
     """A deformable convolution that reads the image, the weights, the offsets, then the bias and the mask, if there are any."""
 
-    window: DeformableWindow
+    window: Window
+    groups: int
+    offset_groups: int
     has_bias: bool
     has_mask: bool
 
@@ -44,13 +46,14 @@ def match_deform_conv(op: BoundNode, scope: Scope) -> Region[DeformConvolution] 
     if window is None:
         return None
     images, rows, *out = scope.known_shape(op.output)
-    points = window.offset_groups * window.taps
+    groups, offset_groups = op.attribute("group", int), op.attribute("offset_group", int)
+    points = offset_groups * window.num_taps
     expected = [(scope.known_shape(offsets), (images, 2 * points, *out))]
     expected += [] if mask is None else [(scope.known_shape(mask), (images, points, *out))]
     expected += [] if bias is None else [(scope.known_shape(bias), (rows,))]
     if not all(are_equal(scope, *pair) for pair in expected):
         return None
-    config = DeformConvolution(window, bias is not None, mask is not None)
+    config = DeformConvolution(window, groups, offset_groups, bias is not None, mask is not None)
     reads = (Read(x, CHANNELS_LAST), Read(w, ChannelsLast(is_dense=True)), *map(Read, values[2:]))
     return Region("DeformConv", (op.node,), config, reads, (Write(op.output, CHANNELS_LAST),))
 
@@ -61,7 +64,7 @@ def are_equal(scope: Scope, shape: tuple[Known, ...], expected: tuple[Known, ...
     )
 
 
-def deformable_window(op: BoundNode, x: tuple[Known, ...], w: tuple[Known, ...]) -> DeformableWindow | None:
+def deformable_window(op: BoundNode, x: tuple[Known, ...], w: tuple[Known, ...]) -> Window | None:
     """The windows over images [N, C, H, W] with weights [M, C / groups, *kernel]; None if they are not supported."""
     groups, offset_groups = op.attribute("group", int), op.attribute("offset_group", int)
     if len(x) != 4 or len(w) != 4 or min(groups, offset_groups) < 1:
@@ -75,13 +78,7 @@ def deformable_window(op: BoundNode, x: tuple[Known, ...], w: tuple[Known, ...])
         return None
     if not isinstance(rows, int) or rows % groups or op.ints("kernel_shape") not in (None, sizes):
         return None
-    geometry = window_geometry(op, x[2:], sizes)
-    if geometry is None:
-        return None
-    top, left, _, _ = geometry.pads
-    return DeformableWindow(
-        geometry.kernel, geometry.strides, geometry.dilations, (top, left), groups, offset_groups
-    )
+    return image_window(op, x[2:], sizes)
 
 
 @lowers("DeformConv")
@@ -92,10 +89,10 @@ def lower_deform_conv(region: LaidOutRegion[DeformConvolution], lowering: Loweri
     mask = next(others) if config.has_mask else None
     rows, *_, inner = w.shape
     assert isinstance(rows, int) and isinstance(inner, int), "the matcher has checked the weights"
-    groups, length = window.groups, window.taps * inner
+    groups, length = config.groups, window.num_taps * inner
     images, out_height, out_width, _ = y.shape
     name = region.region.anchor.outputs[0].name
-    dims = (images, groups, out_height, out_width, window.taps, inner)
+    dims = (images, groups, out_height, out_width, window.num_taps, inner)
     columns = lowering.temporary(DataType.FLOAT, dims, f"{name}/columns")
     points = out_height * out_width
     weights = w.reshape((groups, rows // groups, length))
@@ -107,7 +104,7 @@ def lower_deform_conv(region: LaidOutRegion[DeformConvolution], lowering: Loweri
         f"{name}/weights",
     )
     return (
-        deform_columns_step(x, offsets, mask, columns, window),
+        deform_columns_step(x, offsets, mask, columns, window, config.offset_groups),
         *packing,
         *matmul_steps(columns.reshape((images, groups, points, length)), panels, group_view(y, groups)),
         *(

@@ -10,8 +10,8 @@ from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import ANY, Step, TensorView, row_major_strides
-from sardonyx._src.compile.program.layout import FOLLOW
-from sardonyx._src.compile.program.tensor import channels_first_permutation
+from sardonyx._src.compile.program.operands.layout import FOLLOW
+from sardonyx._src.compile.program.operands.tensor import channels_first_permutation
 from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import Known, known_equal
 

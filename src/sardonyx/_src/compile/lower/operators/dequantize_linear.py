@@ -1,4 +1,4 @@
-"""DequantizeLinear: deferred, so that consumers may read the integers instead (see `partition.dequantized_operands`).
+"""DequantizeLinear: deferred, so that consumers may read the integers instead (see `partition.quantized.dequantized_operands`).
 
 If a consumer reads the floats, they are computed elementwise, or by the reference kernel for constants that
 no kernel reads.
@@ -11,7 +11,7 @@ from dataclasses import replace
 from sardonyx._src.compile.kernels.elementwise.quantization import QUANTIZED_TYPES
 from sardonyx._src.compile.lower.operators.elementwise import match_elementwise, match_single_node
 from sardonyx._src.compile.partition import Region, Scope, matches
-from sardonyx._src.compile.partition.region import fallback_region
+from sardonyx._src.compile.partition.regions.region import fallback_region
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.ir import Tensor
 from sardonyx._src.schema import versions

@@ -13,11 +13,11 @@ from sardonyx._src.compile.kernels.gemm.floats.double_matmul import DoubleProduc
 from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Read, Region, Scope, Write
-from sardonyx._src.compile.partition.gemm_bias import constant_row
-from sardonyx._src.compile.partition.product_batches import has_dynamic_batch, is_broadcastable
+from sardonyx._src.compile.partition.operands.gemm_bias import constant_row
+from sardonyx._src.compile.partition.operands.product_batches import has_dynamic_batch, is_broadcastable
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import ANY, DENSE, Step, TensorView
-from sardonyx._src.compile.program.tensor import transpose_matrix
+from sardonyx._src.compile.program.operands.tensor import transpose_matrix
 from sardonyx._src.ir import Array, Value
 from sardonyx._src.ir.dims import dim_product
 

@@ -16,12 +16,12 @@ from sardonyx._src.compile.kernels.tuning import ElementwiseTuning
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.lower.operators.integer_division import CheckedIntegers, match_integers
 from sardonyx._src.compile.partition import Read, Region, Scope, Shape, Write, matches
-from sardonyx._src.compile.partition.fusion import fuse_from, group_single_node
-from sardonyx._src.compile.partition.group_builder import FusionGroup
+from sardonyx._src.compile.partition.fusion.fusion import fuse_from, group_single_node
+from sardonyx._src.compile.partition.fusion.fusion_group import FusionGroup
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import ANY, Step, TensorView
-from sardonyx._src.compile.program.layout import FOLLOW, ROWS
-from sardonyx._src.compile.program.tensor import channels_last_permutation
+from sardonyx._src.compile.program.operands.layout import FOLLOW, ROWS
+from sardonyx._src.compile.program.operands.tensor import channels_last_permutation
 from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import Known, dim_min
 from sardonyx._src.schema import versions

@@ -18,8 +18,8 @@ from sardonyx._src.compile.lower.control_flow.inlined_subgraph import lay_out_bo
 from sardonyx._src.compile.lower.control_flow.jumps import ALWAYS_TAKEN, branch_step, fault_step, jump_step
 from sardonyx._src.compile.lower.control_flow.loop_region import has_one_element, used_output
 from sardonyx._src.compile.partition import Read, Region, RegionGraph, Scope, Write, matches
-from sardonyx._src.compile.partition.requirements import require, require_value
-from sardonyx._src.compile.partition.subgraphs import SubgraphScope, has_type
+from sardonyx._src.compile.partition.partitioner.subgraphs import SubgraphScope, has_type
+from sardonyx._src.compile.partition.regions.requirements import require, require_value
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.prepare.outlining import resolve_identity
 from sardonyx._src.compile.program import ANY, Step, TensorView

@@ -11,8 +11,8 @@ from sardonyx._src.compile.kernels.channels_last.normalization import channels_l
 from sardonyx._src.compile.kernels.reductions.group_norm import group_norm_step
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Read, Region, Scope, fused_region, matches
-from sardonyx._src.compile.partition.epilogues import fuse_epilogue, fuse_without_operands
-from sardonyx._src.compile.partition.window_geometry import as_image, is_image
+from sardonyx._src.compile.partition.fusion.epilogues import fuse_epilogue, fuse_without_operands
+from sardonyx._src.compile.partition.operands.window_geometry import as_image, is_image
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import CHANNELS_LAST, DENSE, Step
 from sardonyx._src.dtypes import DataType

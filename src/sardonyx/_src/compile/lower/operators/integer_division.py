@@ -15,7 +15,7 @@ from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_st
 from sardonyx._src.compile.kernels.elementwise.nonzero_check import nonzero_check_step
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Read, Region, Scope, Write
-from sardonyx._src.compile.partition.product_batches import is_broadcastable
+from sardonyx._src.compile.partition.operands.product_batches import is_broadcastable
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import ANY, DENSE, Step
 from sardonyx._src.dtypes import DataType

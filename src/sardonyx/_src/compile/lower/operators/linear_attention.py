@@ -16,7 +16,7 @@ from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Read, Region, Scope, Shape, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import DENSE, Step
-from sardonyx._src.compile.program.layout import UnitStride
+from sardonyx._src.compile.program.operands.layout import UnitStride
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Value
 from sardonyx._src.ops.nn.linear_attention import UPDATE_RULES

@@ -29,10 +29,10 @@ from sardonyx._src.compile.lower.control_flow.loop_region import (
 from sardonyx._src.compile.lower.control_flow.loop_tensors import lay_out_loop
 from sardonyx._src.compile.lower.operators.range import known_scalar
 from sardonyx._src.compile.partition import Region, Scope, matches
-from sardonyx._src.compile.partition.requirements import require, require_value
+from sardonyx._src.compile.partition.regions.requirements import require, require_value
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.prepare.outlining import resolve_identity
-from sardonyx._src.compile.program.program import Action
+from sardonyx._src.compile.program.steps.program import Action
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Graph, Value
 from sardonyx._src.ir.dims import Known, dim_product

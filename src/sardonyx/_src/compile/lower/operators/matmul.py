@@ -45,14 +45,18 @@ from sardonyx._src.compile.partition import (
     fused_region,
     matches,
 )
-from sardonyx._src.compile.partition.attention_operands import write_heads
-from sardonyx._src.compile.partition.epilogues import fuse_epilogue
-from sardonyx._src.compile.partition.gemm_bias import constant_bias
-from sardonyx._src.compile.partition.product_batches import has_dynamic_batch, is_broadcastable
-from sardonyx._src.compile.partition.rounded_products import ROUNDED_ROWS, round_weights, rounds_product
+from sardonyx._src.compile.partition.fusion.epilogues import fuse_epilogue
+from sardonyx._src.compile.partition.operands.attention_operands import write_heads
+from sardonyx._src.compile.partition.operands.gemm_bias import constant_bias
+from sardonyx._src.compile.partition.operands.product_batches import has_dynamic_batch, is_broadcastable
+from sardonyx._src.compile.partition.operands.rounded_products import (
+    ROUNDED_ROWS,
+    round_weights,
+    rounds_product,
+)
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import ANY, DENSE, Step, TensorView
-from sardonyx._src.compile.program.tensor import transpose_matrix
+from sardonyx._src.compile.program.operands.tensor import transpose_matrix
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array, Value
 from sardonyx._src.ir.dims import dim_product

@@ -15,13 +15,13 @@ from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant
 from sardonyx._src.compile.kernels.gemm.tile.integer_epilogue import IntegerEpilogue, expand_row_vector
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Region, Scope, matches
-from sardonyx._src.compile.partition.computed_integer_products import (
+from sardonyx._src.compile.partition.quantized.computed_integer_products import (
     ComputedIntegerProduct,
     match_computed_product,
 )
-from sardonyx._src.compile.partition.integer_convolutions import IntegerConvolution
-from sardonyx._src.compile.partition.integer_epilogues import fuse_integer_epilogue
-from sardonyx._src.compile.partition.integer_products import (
+from sardonyx._src.compile.partition.quantized.integer_convolutions import IntegerConvolution
+from sardonyx._src.compile.partition.quantized.integer_epilogues import fuse_integer_epilogue
+from sardonyx._src.compile.partition.quantized.integer_products import (
     IntegerProduct,
     match_integer_product,
     product_region,

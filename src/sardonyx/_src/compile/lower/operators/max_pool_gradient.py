@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.kernels.pooling.max_pool_gradient import max_pool_gradient_step
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
+from sardonyx._src.compile.partition.operands.window_geometry import as_image
 from sardonyx._src.compile.partition.patterns.max_pool_gradient import MaxPoolGradient
-from sardonyx._src.compile.partition.window_geometry import as_image
 from sardonyx._src.compile.program import Step
-from sardonyx._src.compile.program.tensor import channels_last_permutation
+from sardonyx._src.compile.program.operands.tensor import channels_last_permutation
 
 
 @lowers("MaxPoolGradient")

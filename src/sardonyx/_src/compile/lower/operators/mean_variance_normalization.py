@@ -9,7 +9,7 @@ from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import Step, TensorView
-from sardonyx._src.compile.program.layout import CustomLayout, Permuted
+from sardonyx._src.compile.program.operands.layout import CustomLayout, Permuted
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ops.nn.mean_variance_normalization import EPSILON
 

@@ -18,10 +18,10 @@ from sardonyx._src.compile.kernels.selection.non_max_suppression import (
 )
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
-from sardonyx._src.compile.partition.counted_value import CountedValue, bind_count, counted_value
+from sardonyx._src.compile.partition.regions.counted_value import CountedValue, bind_count, counted_value
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import DENSE
-from sardonyx._src.compile.program.program import Action
+from sardonyx._src.compile.program.steps.program import Action
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import dim_min

@@ -15,8 +15,8 @@ from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import ANY, Step
-from sardonyx._src.compile.program.layout import FOLLOW
-from sardonyx._src.compile.program.tensor import channels_first_permutation
+from sardonyx._src.compile.program.operands.layout import FOLLOW
+from sardonyx._src.compile.program.operands.tensor import channels_first_permutation
 from sardonyx._src.ir import Array, Value
 from sardonyx._src.ir.dims import Expr, Known, dim_max, known_equal, known_ge
 from sardonyx._src.ops.tensor.zeros import zero

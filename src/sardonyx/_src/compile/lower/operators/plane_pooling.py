@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.kernels.pooling.line_pooling import LINE_TYPES, line_pooling_step
-from sardonyx._src.compile.kernels.pooling.plane_pooling import PlaneWindow, plane_pooling_step
+from sardonyx._src.compile.kernels.pooling.plane_pooling import plane_pooling_step
 from sardonyx._src.compile.kernels.pooling.pooling import PoolingAlgorithm
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Read, Region, Scope, Write
-from sardonyx._src.compile.partition.window_geometry import as_pair, window_attributes
+from sardonyx._src.compile.partition.operands.window_geometry import node_window
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program import Step, TensorView
+from sardonyx._src.compile.program import Step, TensorView, Window
 from sardonyx._src.dtypes import DataType
 
 FLOATS = (DataType.FLOAT, DataType.DOUBLE)
@@ -33,7 +32,7 @@ class PlanePool:
     """
 
     algorithm: PoolingAlgorithm
-    window: PlaneWindow
+    window: Window
     outputs: tuple[int, ...]
     column_major: bool
 
@@ -50,11 +49,10 @@ def match_plane_pool(op: BoundNode, scope: Scope, algorithm: PoolingAlgorithm) -
     sizes = scope.known_shape(x)[2:]
     if not 1 <= rank <= MAX_DIMS or len(sizes) != rank:
         return None
-    attributes = window_attributes(op, sizes, kernel)
-    if attributes is None:
+    window = node_window(op, sizes, kernel)
+    if window is None:
         return None
     outputs = tuple(i for i in range(len(op.node.outputs)) if op.is_output_used(i))
-    window = PlaneWindow(kernel, *attributes)
     config = PlanePool(algorithm, window, outputs, bool(op.attributes.get("storage_order")))
     writes = tuple(Write(op.node.outputs[i]) for i in outputs)
     return Region("PlanePool", (op.node,), config, (Read(x),), writes) if writes else None
@@ -72,18 +70,6 @@ def lower_plane_pool(region: LaidOutRegion[PlanePool], lowering: Lowering) -> St
 
 def lower_lines(config: PlanePool, x: TensorView, y: TensorView) -> Step:
     """The pooling of one or two spatial dims; one dim becomes the rows of planes of height 1."""
-    window, pads = config.window, config.window.pads
-    kernel, strides, dilations = window.kernel, window.strides, window.dilations
-    if window.rank == 1:
-        kernel, strides, dilations, pads = (
-            (1, *kernel),
-            (1, *strides),
-            (1, *dilations),
-            (0, pads[0], 0, pads[1]),
-        )
+    if config.window.rank == 1:
         x, y = (tensor.reshape((*tensor.shape[:-1], 1, tensor.shape[-1])) for tensor in (x, y))
-    top, left, bottom, right = pads
-    image_window = SlidingWindow(
-        as_pair(kernel), as_pair(strides), as_pair(dilations), (top, left, bottom, right)
-    )
-    return line_pooling_step(x, y, config.algorithm, image_window)
+    return line_pooling_step(x, y, config.algorithm, config.window.as_image())

@@ -10,7 +10,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.pooling.global_pooling import GlobalPoolKind
 from sardonyx._src.compile.kernels.pooling.pixel_blocks import global_pooling_steps
@@ -19,11 +18,11 @@ from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.lower.operators.plane_pooling import BYTES, PlanePool, match_plane_pool
 from sardonyx._src.compile.lower.operators.reduce import Reduction, reduction_region, spatial_axes
 from sardonyx._src.compile.partition import FusedEpilogue, Read, Region, Scope, fused_region, matches
-from sardonyx._src.compile.partition.epilogues import fuse_epilogue
-from sardonyx._src.compile.partition.int8_layouts import padded_layout
-from sardonyx._src.compile.partition.window_geometry import as_image, is_image, window_geometry
+from sardonyx._src.compile.partition.fusion.epilogues import fuse_epilogue
+from sardonyx._src.compile.partition.operands.window_geometry import as_image, image_window, is_image
+from sardonyx._src.compile.partition.quantized.int8_layouts import padded_layout
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program import CHANNELS_LAST, Step
+from sardonyx._src.compile.program import CHANNELS_LAST, Step, Window
 from sardonyx._src.ir import Value
 
 MAX_TAPS = 4096  # window positions that are visited for each element of the image, on average
@@ -32,7 +31,7 @@ MAX_TAPS = 4096  # window positions that are visited for each element of the ima
 @dataclass(frozen=True, slots=True)
 class Pool:
     algorithm: PoolingAlgorithm
-    window: SlidingWindow
+    window: Window
 
 
 @matches("MaxPool", 22)
@@ -101,13 +100,13 @@ def match_pool(op: BoundNode, scope: Scope, algorithm: PoolingAlgorithm) -> Regi
     return fused_region("Pool", op.node, Pool(algorithm, window), reads, epilogue, CHANNELS_LAST)
 
 
-def match_window(op: BoundNode, scope: Scope, x: Value) -> SlidingWindow | None:
+def match_window(op: BoundNode, scope: Scope, x: Value) -> Window | None:
     """The window over an image; None if the kernel does not support it."""
     kernel = op.ints("kernel_shape")
     if kernel is None or scope.shape(op.output) is None:
         return None
     _, channels, *sizes = scope.known_shape(x)
-    window = window_geometry(op, tuple(sizes), kernel)
+    window = image_window(op, tuple(sizes), kernel)
     if window is None or not isinstance(channels, int):  # the number of units of work depends on the channels
         return None
     if not has_few_taps(x, op.output, scope, kernel):

@@ -17,21 +17,21 @@ from sardonyx._src.compile.kernels.elementwise.quantization import saturate
 from sardonyx._src.compile.kernels.epilogue import OperandLayout
 from sardonyx._src.compile.kernels.gemm.tile.integer_epilogue import Approximation
 from sardonyx._src.compile.partition import Region, Scope, matches
-from sardonyx._src.compile.partition.computed_integer_products import (
+from sardonyx._src.compile.partition.quantized.computed_integer_products import (
     ComputedIntegerProduct,
     match_computed_product,
 )
-from sardonyx._src.compile.partition.integer_convolutions import (
+from sardonyx._src.compile.partition.quantized.integer_convolutions import (
     IntegerConvolution,
     convolution_region,
     match_integer_convolution,
 )
-from sardonyx._src.compile.partition.integer_epilogues import (
+from sardonyx._src.compile.partition.quantized.integer_epilogues import (
     KernelExpression,
     constant_operand,
     fuse_integer_epilogue,
 )
-from sardonyx._src.compile.partition.integer_products import (
+from sardonyx._src.compile.partition.quantized.integer_products import (
     INT8_TYPES,
     MAX_BYTE,
     MAX_INT32,

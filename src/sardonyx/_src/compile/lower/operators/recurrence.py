@@ -25,7 +25,7 @@ from sardonyx._src.compile.kernels.tuning import RecurrenceTuning
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.lower.recurrent_weights import LayerWeights
 from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
-from sardonyx._src.compile.partition.recurrent_layer import OPERANDS, RecurrenceConfig, layer_config
+from sardonyx._src.compile.partition.operands.recurrent_layer import OPERANDS, RecurrenceConfig, layer_config
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import Step, TensorView
 from sardonyx._src.ir.dims import Known

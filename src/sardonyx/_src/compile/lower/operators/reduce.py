@@ -20,12 +20,12 @@ from sardonyx._src.compile.kernels.reductions.reducers import (
 )
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import FusedEpilogue, Read, Region, Scope, Shape, fused_region, matches
-from sardonyx._src.compile.partition.epilogues import fuse_epilogue, fuse_without_operands
-from sardonyx._src.compile.partition.window_geometry import is_image
+from sardonyx._src.compile.partition.fusion.epilogues import fuse_epilogue, fuse_without_operands
+from sardonyx._src.compile.partition.operands.window_geometry import is_image
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import ANY, CHANNELS_LAST, DENSE, Step
-from sardonyx._src.compile.program.layout import FOLLOW
-from sardonyx._src.compile.program.tensor import channels_first_permutation
+from sardonyx._src.compile.program.operands.layout import FOLLOW
+from sardonyx._src.compile.program.operands.tensor import channels_first_permutation
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Node, Value
 

@@ -31,8 +31,8 @@ from sardonyx._src.compile.kernels.resize.resize import constant_tables, resize_
 from sardonyx._src.compile.kernels.resize.upsample import upsample_step
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Read, Region, Scope, Write, fused_region, matches
-from sardonyx._src.compile.partition.epilogues import fuse_epilogue
-from sardonyx._src.compile.partition.resize_target import (
+from sardonyx._src.compile.partition.fusion.epilogues import fuse_epilogue
+from sardonyx._src.compile.partition.operands.resize_target import (
     ResizeTarget,
     UnsupportedResize,
     image_axes,
@@ -40,7 +40,7 @@ from sardonyx._src.compile.partition.resize_target import (
     resampled_axes,
     resize_target,
 )
-from sardonyx._src.compile.partition.window_geometry import Pair, as_image, as_pair, is_image
+from sardonyx._src.compile.partition.operands.window_geometry import as_image, is_image
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import CHANNELS_LAST, Step
 from sardonyx._src.dtypes import DataType
@@ -71,7 +71,7 @@ def match_resize(op: BoundNode, scope: Scope) -> Region[object] | None:
         return Region("ResizeAxes", (op.node,), steps, (Read(x),), (Write(op.output),))
     if not is_image(scope, x):
         return None
-    config: Pair | StaticTaps | DynamicTaps | None
+    config: tuple[int, int] | StaticTaps | DynamicTaps | None
     if op.attributes["keep_aspect_ratio_policy"] == "stretch":
         config = integer_factors(op, scope, x, target)
         config = config or match_static_taps(op, scope, x, target) or match_dynamic_taps(op, scope, x, target)
@@ -111,7 +111,7 @@ def lower_resize_axes(region: LaidOutRegion[tuple[ResampleTable, ...]], lowering
 
 
 @lowers("Upsample")
-def lower_upsample(region: LaidOutRegion[Pair], lowering: Lowering) -> Step:
+def lower_upsample(region: LaidOutRegion[tuple[int, int]], lowering: Lowering) -> Step:
     x, y = as_image(region.operands[0]), as_image(region.results[0])
     operands = tuple(map(as_image, region.epilogue_operands))
     return upsample_step(x, y, region.config, region.epilogue, operands)
@@ -120,7 +120,7 @@ def lower_upsample(region: LaidOutRegion[Pair], lowering: Lowering) -> Step:
 # --- integer factors -------------------------------------------------------------------------
 
 
-def integer_factors(op: BoundNode, scope: Scope, x: Value, target: ResizeTarget) -> Pair | None:
+def integer_factors(op: BoundNode, scope: Scope, x: Value, target: ResizeTarget) -> tuple[int, int] | None:
     """The integer factors of height and width, if resizing only repeats pixels; None otherwise."""
     if (
         op.attributes["mode"] != "nearest"
@@ -136,7 +136,8 @@ def integer_factors(op: BoundNode, scope: Scope, x: Value, target: ResizeTarget)
     if any(scales.get(i, n) != n for i, n in enumerate(known_factors)):
         return None
     spatial = known_factors[2:]
-    return as_pair((1, *spatial) if len(spatial) == 1 else tuple(spatial))
+    height, width = (1, *spatial)[-2:]
+    return height, width
 
 
 def integer_factor(size: Known, out: Known) -> int | None:

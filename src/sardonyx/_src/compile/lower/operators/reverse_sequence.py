@@ -5,7 +5,7 @@ from __future__ import annotations
 from sardonyx._src.compile.kernels.data_movement.reverse_sequence import reverse_sequence_step
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
-from sardonyx._src.compile.partition.recurrent_layer import guard_shape
+from sardonyx._src.compile.partition.operands.recurrent_layer import guard_shape
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import Step
 from sardonyx._src.dtypes import DataType

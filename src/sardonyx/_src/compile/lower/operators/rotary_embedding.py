@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from sardonyx._src.compile.kernels.attention.rotary_embedding import rotary_embedding_step
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Read, Region, Scope, Shape, Write, matches
-from sardonyx._src.compile.partition.attention_operands import Heads, as_heads, match_heads
+from sardonyx._src.compile.partition.operands.attention_operands import Heads, as_heads, match_heads
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import DENSE, Step
-from sardonyx._src.compile.program.layout import UnitStride
+from sardonyx._src.compile.program.operands.layout import UnitStride
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Value
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sardonyx._src.compile.kernels.reductions.row_program import row_program_steps
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
-from sardonyx._src.compile.partition.row_programs import RowProgramRegion
+from sardonyx._src.compile.partition.fusion.row_programs import RowProgramRegion
 from sardonyx._src.compile.program import Step
 
 

@@ -17,7 +17,7 @@ from sardonyx._src.compile.lower.control_flow.loop_region import (
     used_output,
 )
 from sardonyx._src.compile.partition import Region, Scope, matches
-from sardonyx._src.compile.partition.requirements import require, require_value
+from sardonyx._src.compile.partition.regions.requirements import require, require_value
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.ir import Graph, Value
 from sardonyx._src.ir.dims import Known

@@ -13,8 +13,8 @@ from sardonyx._src.compile.kernels.reductions.layer_norm import NormParams, laye
 from sardonyx._src.compile.kernels.reductions.softmax import softmax_step
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import FusedEpilogue, Read, Region, Scope, Write, fused_region, matches
-from sardonyx._src.compile.partition.epilogues import fuse_epilogue
-from sardonyx._src.compile.partition.rounding import fuse_rounding
+from sardonyx._src.compile.partition.fusion.epilogues import fuse_epilogue
+from sardonyx._src.compile.partition.fusion.rounding import fuse_rounding
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import DENSE, Step
 from sardonyx._src.dtypes import DataType

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sardonyx._src.compile.kernels.attention.attention import attention_steps
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
-from sardonyx._src.compile.partition.attention_operands import broadcast_mask
+from sardonyx._src.compile.partition.operands.attention_operands import broadcast_mask
 from sardonyx._src.compile.partition.patterns.softmax_attention import SoftmaxAttention
 from sardonyx._src.compile.program import Step, TensorView
 

@@ -11,7 +11,7 @@ from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.prepare.graph_info import MAX_ELEMENTS
 from sardonyx._src.compile.program import Step
-from sardonyx._src.compile.program.layout import ROWS
+from sardonyx._src.compile.program.operands.layout import ROWS
 from sardonyx._src.ir.dims import Known
 
 

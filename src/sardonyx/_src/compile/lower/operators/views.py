@@ -22,7 +22,7 @@ from sardonyx._src.compile.partition import Alias, Read, Region, Scope, Shape, W
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.prepare.graph_info import MAX_ELEMENTS
 from sardonyx._src.compile.program import ANY, Step, TensorView
-from sardonyx._src.compile.program.views import reshape_view, slice_axis
+from sardonyx._src.compile.program.operands.views import reshape_view, slice_axis
 from sardonyx._src.ir.dims import Expr, Known, dim_max, dim_min, dim_product, known_ge
 from sardonyx._src.ops.inference import Known as Elements
 from sardonyx._src.ops.tensor.elements import is_fully_known

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sardonyx._src.compile.kernels.block_quantized.blocks import BlockQuantizedMatrix
 from sardonyx._src.compile.partition import BoundNode, Read, Region, Scope, fused_region, fuses
-from sardonyx._src.compile.partition.block_quantized_operand import match_block_quantized
-from sardonyx._src.compile.partition.dequantized_operands import match_dequantized_operands
-from sardonyx._src.compile.partition.epilogues import fuse_epilogue
-from sardonyx._src.compile.program.layout import ROWS
+from sardonyx._src.compile.partition.fusion.epilogues import fuse_epilogue
+from sardonyx._src.compile.partition.quantized.block_quantized_operand import match_block_quantized
+from sardonyx._src.compile.partition.quantized.dequantized_operands import match_dequantized_operands
+from sardonyx._src.compile.program.operands.layout import ROWS
 from sardonyx._src.dtypes import DataType
 
 

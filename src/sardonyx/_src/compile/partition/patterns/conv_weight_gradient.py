@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
 from sardonyx._src.compile.partition import BoundNode, Read, Region, Scope, Write, fuses
-from sardonyx._src.compile.partition.float_convolutions import is_native_float
-from sardonyx._src.compile.partition.window_geometry import as_pair
+from sardonyx._src.compile.partition.operands.float_convolutions import is_native_float
 from sardonyx._src.compile.program import CHANNELS_LAST
+from sardonyx._src.compile.program.operands.window import Window, window_of_attributes
 from sardonyx._src.ir import Node, Value
 
 MAX_TAPS = 1024  # window positions: the kernel has a row of sums for each in scratch
@@ -26,8 +25,8 @@ class ConvWeightGradient:
     dims: the dims of the weights, [M, C / groups, height, width].
     """
 
-    window: ConvWindow
-    dims: tuple[int, int, int, int]
+    window: Window
+    dims: tuple[int, ...]
     groups: int = 1
 
 
@@ -80,7 +79,7 @@ def is_crop(scope: Scope, node: Node) -> bool:
     return starts is not None and bool((starts == 0).all()) and bool(is_dense)
 
 
-def forward_window(op: BoundNode, kernel: tuple[object, ...]) -> ConvWindow | None:
+def forward_window(op: BoundNode, kernel: tuple[object, ...]) -> Window | None:
     """The window in the forward pass; its strides are the dilations of the gradient's Conv.  None for more than two dims."""
     sizes = tuple(size for size in kernel if isinstance(size, int) and size > 0)
     rank = len(kernel)
@@ -95,6 +94,4 @@ def forward_window(op: BoundNode, kernel: tuple[object, ...]) -> ConvWindow | No
         return None
     if min(pads) < 0:
         return None
-    unit, zero = (1,) * (2 - rank), (0,) * (2 - rank)
-    size, stride, dilation = (as_pair((*unit, *values)) for values in (sizes, strides, dilations))
-    return ConvWindow(size, stride, dilation, as_pair((*zero, *pads[:rank])))
+    return window_of_attributes(sizes, strides, dilations, pads).as_image()

@@ -7,7 +7,7 @@ becomes [C, group * N, *size].  There is a Slice only if strides leave pixels at
 from __future__ import annotations
 
 from sardonyx._src.compile.partition import BoundNode, Read, Region, Scope, Write, fuses
-from sardonyx._src.compile.partition.float_convolutions import is_native_float
+from sardonyx._src.compile.partition.operands.float_convolutions import is_native_float
 from sardonyx._src.compile.partition.patterns.conv_weight_gradient import (
     MAX_TAPS,
     ConvWeightGradient,

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.partition import BoundNode, Read, Region, Scope, Shape, Write, fuses
-from sardonyx._src.compile.partition.window_geometry import window_geometry
-from sardonyx._src.compile.program import CHANNELS_LAST, DENSE
+from sardonyx._src.compile.partition.operands.window_geometry import image_window
+from sardonyx._src.compile.program import CHANNELS_LAST, DENSE, Window
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Node, Value
 
@@ -23,7 +22,7 @@ class MaxPoolGradient:
     flat_shape: the dims of its result, if the region reads the output gradient as a flat list; None if as an image.
     """
 
-    window: SlidingWindow
+    window: Window
     flat_shape: Shape | None
 
 
@@ -39,7 +38,7 @@ def match_max_pool_gradient(op: BoundNode, scope: Scope) -> Region[MaxPoolGradie
     updates = nodes[1].inputs[2]
     if pooled is None or updates is None or scope.shape(result) != shape or len(shape) not in (3, 4):
         return None
-    window = window_geometry(op, shape[2:], kernel)
+    window = image_window(op, shape[2:], kernel)
     if window is None or op.attribute("storage_order", int) or scope.shape(updates) is None:
         return None
     gradient = image_of(scope, updates, pooled)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from sardonyx._src.compile.codegen.expressions import Apply, Local, Number, Scalar
 from sardonyx._src.compile.kernels.reductions.row_program import MEAN, RowProgram, RowSum
 from sardonyx._src.compile.partition import BoundNode, Region, Scope, fuses
-from sardonyx._src.compile.partition.elementwise_operands import scalar_constant
-from sardonyx._src.compile.partition.row_programs import (
+from sardonyx._src.compile.partition.fusion.elementwise_operands import scalar_constant
+from sardonyx._src.compile.partition.fusion.row_programs import (
     RowMatch,
     RowProgramRegion,
     are_rows,
@@ -23,7 +23,7 @@ from sardonyx._src.compile.partition.row_programs import (
     nodes_are_closed,
     row_sum,
 )
-from sardonyx._src.compile.partition.scope_queries import ScopeQueries
+from sardonyx._src.compile.partition.fusion.scope_queries import ScopeQueries
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Node, Value
 from sardonyx._src.rewrite.engine.matcher import PatternMatch, PatternMatcher

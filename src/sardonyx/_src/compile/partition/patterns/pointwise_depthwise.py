@@ -10,15 +10,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
-from sardonyx._src.compile.kernels.conv.packed_weights import ConvWeights, ConvWindow, pack_conv_weights
-from sardonyx._src.compile.kernels.depthwise.pointwise_depthwise import ring_size, window_rows
+from sardonyx._src.compile.kernels.conv.packed_weights import ConvWeights, pack_conv_weights
+from sardonyx._src.compile.kernels.depthwise.pointwise_depthwise import ring_size
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.tuning import ConvTuning, PointwiseDepthwiseTuning
 from sardonyx._src.compile.partition import BoundNode, FusedEpilogue, Read, Region, Scope, Write, fuses
-from sardonyx._src.compile.partition.epilogues import fuse_epilogue, fuse_without_operands
-from sardonyx._src.compile.partition.float_convolutions import FloatConvolution, match_float_convolution
-from sardonyx._src.compile.program import CHANNELS_LAST
+from sardonyx._src.compile.partition.fusion.epilogues import fuse_epilogue, fuse_without_operands
+from sardonyx._src.compile.partition.operands.float_convolutions import (
+    FloatConvolution,
+    match_float_convolution,
+)
+from sardonyx._src.compile.program import CHANNELS_LAST, Window
 from sardonyx._src.ir import Array
 
 
@@ -32,7 +34,7 @@ class PointwiseDepthwiseConv:
     activation: Epilogue
     weights: Array
     bias: Array
-    window: SlidingWindow
+    window: Window
 
 
 @fuses("Conv", 22)
@@ -53,8 +55,8 @@ def match_pointwise_depthwise(op: BoundNode, scope: Scope) -> Region[PointwiseDe
     if depthwise is None or not is_profitable(pointwise, depthwise):
         return None
     bias = np.zeros(len(depthwise.weights), np.float32) if depthwise.bias is None else depthwise.bias
-    packed = pack_conv_weights(pointwise.weights, pointwise.bias, ConvWindow(), scope.target)
-    config = PointwiseDepthwiseConv(packed, activation.epilogue, depthwise.weights, bias, depthwise.geometry)
+    packed = pack_conv_weights(pointwise.weights, pointwise.bias, Window(), scope.target)
+    config = PointwiseDepthwiseConv(packed, activation.epilogue, depthwise.weights, bias, depthwise.window)
     epilogue = fuse_epilogue(scope, depthwise_op.output, channels_last=True)
     nodes = (op.node, *activation.nodes, depthwise_op.node, *epilogue.nodes)
     reads, writes = (Read(pointwise.x, CHANNELS_LAST),), (Write(epilogue.result, CHANNELS_LAST),)
@@ -71,12 +73,12 @@ def bind_depthwise(scope: Scope, activation: FusedEpilogue) -> BoundNode | None:
 
 def is_profitable(pointwise: FloatConvolution, depthwise: FloatConvolution) -> bool:
     """Whether the fused kernel supports both convolutions, and is faster than two kernels."""
-    window, weights = depthwise.geometry, pointwise.weights
-    shared_rows = window_rows(window) - window.strides[0]
-    top = depthwise.geometry.pads[0]
+    window, weights = depthwise.window, pointwise.weights
+    shared_rows = window.spans[0] - window.strides[0]
+    top = window.begin_pads[0]
     if not depthwise.is_depthwise or shared_rows < 0:
         return False
-    if not isinstance(top, int) or top >= window_rows(window):
+    if not isinstance(top, int) or top >= window.spans[0]:
         return False
     if (
         len(weights) < PointwiseDepthwiseTuning.min_channels

@@ -7,16 +7,16 @@ from dataclasses import replace
 import numpy as np
 
 from sardonyx._src.compile.partition import BoundNode, Region, Scope, fuses
-from sardonyx._src.compile.partition.dequantized_operands import (
+from sardonyx._src.compile.partition.quantized.dequantized_operands import (
     fuse_scaled_epilogue,
     match_dequantized_operands,
 )
-from sardonyx._src.compile.partition.integer_convolutions import (
+from sardonyx._src.compile.partition.quantized.integer_convolutions import (
     IntegerConvolution,
     convolution_region,
     match_integer_convolution,
 )
-from sardonyx._src.compile.partition.integer_products import fits_int32
+from sardonyx._src.compile.partition.quantized.integer_products import fits_int32
 
 
 @fuses("Conv", 22)

@@ -7,19 +7,19 @@ from dataclasses import replace
 import numpy as np
 
 from sardonyx._src.compile.partition import BoundNode, Region, Scope, fuses
-from sardonyx._src.compile.partition.dequantized_operands import (
+from sardonyx._src.compile.partition.operands.gemm_bias import constant_bias
+from sardonyx._src.compile.partition.quantized.dequantized_operands import (
     fuse_scaled_epilogue,
     match_dequantized_operands,
 )
-from sardonyx._src.compile.partition.gemm_bias import constant_bias
-from sardonyx._src.compile.partition.integer_products import (
+from sardonyx._src.compile.partition.quantized.integer_products import (
     IntegerProduct,
     fits_int32,
     match_integer_product,
     product_region,
     subtract_zeros,
 )
-from sardonyx._src.compile.partition.requantization import is_moderate_scale
+from sardonyx._src.compile.partition.quantized.requantization import is_moderate_scale
 from sardonyx._src.ir import Array
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from sardonyx._src.compile.codegen.expressions import Apply, Local
 from sardonyx._src.compile.kernels.reductions.row_program import RowProgram, RowSum
 from sardonyx._src.compile.partition import BoundNode, Region, Scope, fuses
-from sardonyx._src.compile.partition.row_programs import (
+from sardonyx._src.compile.partition.fusion.row_programs import (
     RowMatch,
     RowProgramRegion,
     are_rows,
@@ -19,7 +19,7 @@ from sardonyx._src.compile.partition.row_programs import (
     native_region,
     nodes_are_closed,
 )
-from sardonyx._src.compile.partition.scope_queries import ScopeQueries
+from sardonyx._src.compile.partition.fusion.scope_queries import ScopeQueries
 from sardonyx._src.ir import Node
 from sardonyx._src.rewrite.engine.matcher import find_matches
 from sardonyx._src.rewrite.engine.pattern import parse_pattern

@@ -20,7 +20,7 @@ INT64_MAX = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class VolumeWindow:
     """Kernel, strides and dilations of the three dims.
 
     pads: the pads before each dim, then after each dim.
@@ -67,7 +67,7 @@ def decompose(node: Node, edit: Edit) -> bool:
     return True
 
 
-def window_of(node: Node, edit: Edit) -> Window | None:
+def window_of(node: Node, edit: Edit) -> VolumeWindow | None:
     """The window of a convolution over three dims with constant float32 weights; None for any other node."""
     if edit.operator_of(node) is None:
         return None
@@ -84,7 +84,7 @@ def window_of(node: Node, edit: Edit) -> Window | None:
     if attributes.get("auto_pad", "NOTSET") != "NOTSET":
         return None
     strides, dilations, pads = (attributes.get(name) for name in ("strides", "dilations", "pads"))
-    window = Window(
+    window = VolumeWindow(
         depth if isinstance(depth, int) else None,
         kernel,
         as_ints(strides) or (1,) * 3,
@@ -108,7 +108,7 @@ def as_ints(values: object) -> tuple[int, ...] | None:
     return tuple(values) if isinstance(values, list | tuple) else None
 
 
-def merged_lines(window: Window, group: str, *, has_bias: bool) -> Iterator[str]:
+def merged_lines(window: VolumeWindow, group: str, *, has_bias: bool) -> Iterator[str]:
     """The function that merges the second dim and a neighbor of it, and convolves over two dims."""
     first = 1 if window.is_pointwise(2) else 0  # the first of the merged dims
     kept = 0 if first else 2
@@ -132,7 +132,7 @@ def ordered(kept: int, merged: int, dim: int) -> list[int]:
     return [merged, kept] if dim else [kept, merged]
 
 
-def sliced_lines(window: Window, group: str, *, has_bias: bool) -> Iterator[str]:
+def sliced_lines(window: VolumeWindow, group: str, *, has_bias: bool) -> Iterator[str]:
     """The function that adds convolutions over two dims, one for each tap of the first dim."""
     flat = [
         f"{name} = {list(values[1:])}"

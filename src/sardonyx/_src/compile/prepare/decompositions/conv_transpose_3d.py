@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sardonyx._src.compile.prepare.decompositions.conv_3d import Window, as_ints, numbers
+from sardonyx._src.compile.prepare.decompositions.conv_3d import VolumeWindow, as_ints, numbers
 from sardonyx._src.compile.prepare.decompositions.text import inline_text
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Node
@@ -28,7 +28,7 @@ def decompose(node: Node, edit: Edit) -> bool:
     return True
 
 
-def window_of(node: Node, edit: Edit) -> Window | None:
+def window_of(node: Node, edit: Edit) -> VolumeWindow | None:
     """The window of a transposed convolution over three dims in float32; None for any other node."""
     if edit.operator_of(node) is None:
         return None
@@ -42,12 +42,14 @@ def window_of(node: Node, edit: Edit) -> Window | None:
         return None
     strides, dilations, pads = (as_ints(attributes.get(name)) for name in ("strides", "dilations", "pads"))
     depth = shape[2] if isinstance(shape[2], int) else None
-    window = Window(depth, kernel, strides or (1,) * 3, dilations or (1,) * 3, pads or (0,) * 6)
+    window = VolumeWindow(depth, kernel, strides or (1,) * 3, dilations or (1,) * 3, pads or (0,) * 6)
     is_valid = min(window.pads) >= 0 and min(*kernel, *window.strides, *window.dilations) > 0 and depth != 0
     return window if is_valid else None
 
 
-def function_lines(window: Window, padding: tuple[int, ...], group: str, *, has_bias: bool) -> Iterator[str]:
+def function_lines(
+    window: VolumeWindow, padding: tuple[int, ...], group: str, *, has_bias: bool
+) -> Iterator[str]:
     """The lines of the function.
 
     padding: the elements that are added to the end of each dim of the result.

@@ -12,7 +12,7 @@ from sardonyx._src.compile.kernels.gemm.packing.panels import Panels
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import (
     RegisterTile,
 )
-from sardonyx._src.compile.program.lazy_constants import LazyConstant
+from sardonyx._src.compile.program.operands.lazy_constants import LazyConstant
 from sardonyx._src.ir import Array
 
 WORDS: np.dtype[np.generic] = np.dtype("<i4")

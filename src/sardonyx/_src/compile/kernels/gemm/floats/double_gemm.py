@@ -15,8 +15,9 @@ from functools import partial
 from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, StackSlot, Target, float32_bits
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.gemm.floats.double_panels import copy_double_panel
-from sardonyx._src.compile.kernels.gemm.floats.matmul import batch_strides, loop_axes
-from sardonyx._src.compile.kernels.loops.axes import Axis, pad_to_pair, shift_view, split_leading_axes
+from sardonyx._src.compile.kernels.gemm.floats.matmul import batch_strides, product_space
+from sardonyx._src.compile.kernels.loops.batch_space import shift_view, unroll_leading_dims
+from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace
 from sardonyx._src.compile.kernels.loops.vectors import first_lanes, i64, load_typed, store_vector
 from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
@@ -61,33 +62,32 @@ def double_gemm_steps(
 ) -> list[Step]:
     """y [..., M, N] = alpha * a [..., M, K] @ b [..., K, N] + addend, batches broadcast to the batch of y; rows of y are contiguous.
 
-    One step if two axes describe the batch; otherwise a step for each index of the axes before the last two.
+    One step if two dims describe the batch; otherwise a step for each index of the dims before the last two.
     """
     assert addend is None or y.rank == 2, f"y must be one matrix if there is an addend; got {y}"
     return [
         double_gemm_step(
-            [shift_view(t, c) for t, c in zip((a, b, y), offsets, strict=True)], axes, target, alpha, addend
+            [shift_view(t, c) for t, c in zip((a, b, y), offsets, strict=True)], space, target, alpha, addend
         )
-        for offsets, axes in split_leading_axes(loop_axes(a, (b, 2), y, []), 3)
+        for offsets, space in unroll_leading_dims(product_space(a, (b, 2), y, []), 3)
     ]
 
 
 def double_gemm_step(
-    tensors: list[TensorView], axes: list[Axis], target: Target, alpha: float, addend: Addend | None
+    tensors: list[TensorView], space: IterationSpace, target: Target, alpha: float, addend: Addend | None
 ) -> Step:
-    """The step for two batch axes and one of rows."""
-    (a, b, y), (*batch, rows) = tensors, axes
-    outer, inner = pad_to_pair(batch, len(MATRICES))
-    (k, columns), items = b.shape[-2:], outer.size * inner.size
-    groups, panels = ceil_div(rows.size, GemmTuning.double_panel_rows), ceil_div(columns, target.lanes)
+    """The step for two batch dims and one of rows."""
+    (a, b, y), (outer, inner, rows) = tensors, space.shape
+    (k, columns), items = b.shape[-2:], outer * inner
+    groups, panels = ceil_div(rows, GemmTuning.double_panel_rows), ceil_div(columns, target.lanes)
     args: tuple[KernelArgument, ...] = PARAMETERS.pack(
         a=a, b=b, y=y,
-        rows=rows.size, columns=columns, k=k, k_block=GemmTuning.double_k_block, groups=groups, panels=panels, inner=inner.size,
-        a_row=rows.strides[0], a_step=a.strides[-1],
+        rows=rows, columns=columns, k=k, k_block=GemmTuning.double_k_block, groups=groups, panels=panels, inner=inner,
+        a_row=space.stride(0, 2), a_step=a.strides[-1],
         b_row=b.strides[-2], b_step=b.strides[-1],
-        y_row=rows.strides[2],
+        y_row=space.stride(2, 2),
         alpha=float32_bits(alpha),
-        **batch_strides([*MATRICES], outer, inner),
+        **batch_strides([*MATRICES], space),
     )  # fmt: skip
     if addend is not None:
         c_row, c_step = (
@@ -101,7 +101,7 @@ def double_gemm_step(
         items * groups * panels,
         (a, b, *(() if addend is None else (addend.c,))),
         (y,),
-        flops=2 * items * rows.size * columns * k,
+        flops=2 * items * rows * columns * k,
         scratch=GemmTuning.double_k_block * target.lanes * 8,
     )
 

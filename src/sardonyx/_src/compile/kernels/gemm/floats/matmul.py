@@ -18,18 +18,16 @@ from sardonyx._src.compile.kernels.gemm.packing.panels import Panels
 from sardonyx._src.compile.kernels.gemm.packing.promoted_panels import scratch_bytes
 from sardonyx._src.compile.kernels.gemm.tile.accumulators import FLOAT32_ARITHMETIC
 from sardonyx._src.compile.kernels.gemm.tile.row_blocks import rows_per_unit
-from sardonyx._src.compile.kernels.loops.axes import (
-    Axis,
-    broadcast_axes,
+from sardonyx._src.compile.kernels.loops.batch_space import (
+    batch_space,
     broadcast_stride,
-    coalesce_axes,
-    pad_to_pair,
     shift_view,
-    split_leading_axes,
+    unroll_leading_dims,
 )
+from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace, coalesce, drop_unit_dims
 from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView, element_bytes
-from sardonyx._src.compile.program.step import RowGroups
+from sardonyx._src.compile.program.steps.step import RowGroups
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max, dim_min
 
@@ -50,7 +48,7 @@ def matmul_steps(
     bias: [panels, width], from `packing.pack_bias`.
     operands: the operands of the epilogue; a matrix is broadcast to y in all dims but the last.
     update: a low-rank product that is added; there must be no bias then, and b must have no batch.
-    One step if two axes describe the batch; otherwise a step for each index of the axes before the last two.
+    One step if two dims describe the batch; otherwise a step for each index of the dims before the last two.
     """
     epilogue = epilogue or Epilogue()
     assert update is None or (bias is None and b.tensor.rank == 3), (
@@ -59,8 +57,8 @@ def matmul_steps(
     matrices = epilogue_matrices(y, epilogue, operands)
     matrices += [] if update is None else [update.a]
     return [
-        matmul_step([a, b.tensor, y, *matrices], offsets, axes_left, b, bias, epilogue, operands, update)
-        for offsets, axes_left in split_leading_axes(loop_axes(a, (b.tensor, 3), y, matrices), 3)
+        matmul_step([a, b.tensor, y, *matrices], offsets, space, b, bias, epilogue, operands, update)
+        for offsets, space in unroll_leading_dims(product_space(a, (b.tensor, 3), y, matrices), 3)
     ]
 
 
@@ -77,69 +75,64 @@ def epilogue_matrices(
     return matrices
 
 
-def loop_axes(
+def product_space(
     a: TensorView, b: tuple[TensorView, int], y: TensorView, matrices: list[TensorView]
-) -> list[Axis]:
-    """The coalesced axes of the batch and, last, the axis of the rows, along which the stride of B is 0.
+) -> IterationSpace:
+    """The coalesced dims of the batch and, last, the dim of the rows, along which the stride of B is 0.
 
-    Each axis has the strides of a, b, y and the matrices.  b: the operand, and the number of its dims after the batch.
+    The operands are a, b, y and the matrices.  b: the operand, and the number of its dims after the batch.
     """
-    batch = broadcast_axes(y.shape[:-2], ((a, 2), b, (y, 2), *((m, 2) for m in matrices)))
-    rows = Axis(
-        y.shape[-2],
-        (broadcast_stride(a, 2), 0, broadcast_stride(y, 2), *(broadcast_stride(m, 2) for m in matrices)),
-    )
-    axes = coalesce_axes([*batch, rows])
-    if not axes or axes[-1].strides[1] != 0:
-        axes.append(Axis(1, (0,) * len(rows.strides)))
-    return axes
+    batch = batch_space(y.shape[:-2], ((a, 2), b, (y, 2), *((m, 2) for m in matrices)))
+    row_strides = [broadcast_stride(tensor, 2) for tensor in (a, y, *matrices)]
+    row_strides.insert(1, 0)
+    space = coalesce(drop_unit_dims(batch.append_dim(y.shape[-2], row_strides)))
+    return space if space.rank and space.stride(1, -1) == 0 else space.append_dim(1, [0] * len(row_strides))
 
 
 def matmul_step(
     tensors: list[TensorView],
     offsets: tuple[Known, ...],
-    axes_left: list[Axis],
+    space: IterationSpace,
     b: Panels,
     bias: TensorView | None,
     epilogue: Epilogue,
     operands: tuple[TensorView, ...],
     update: LowRankUpdate | None = None,
 ) -> Step:
-    """The step for two batch axes and one axis of rows; offsets: those of the tensors' first elements from their views."""
+    """The step for two batch dims and one of rows; offsets: those of the tensors' first elements from their views."""
     a, panels, y, *matrices = (shift_view(t, c) for t, c in zip(tensors, offsets, strict=True))
-    *batch, rows = axes_left
-    outer, inner = pad_to_pair(batch, len(offsets))
-    k, columns, items = b.k, b.columns, outer.size * inner.size
-    divides_rows = prefers_rows(b, rows.size) if items == 1 else 0
-    half_tile, coarse = (b.tile.rows + 1) // 2, rows_per_unit(rows.size, b.tile.rows, GemmTuning.unit_rows)
+    outer, inner, rows = space.shape
+    k, columns, items = b.k, b.columns, outer * inner
+    divides_rows = prefers_rows(b, rows) if items == 1 else 0
+    half_tile, coarse = (b.tile.rows + 1) // 2, rows_per_unit(rows, b.tile.rows, GemmTuning.unit_rows)
     unit_rows = coarse + divides_rows * (half_tile - coarse)
-    units_per_panel = ceil_div(rows.size, unit_rows)
+    units_per_panel = ceil_div(rows, unit_rows)
     biases = {} if bias is None else {"bias": bias}
     a_step = a.strides[-1] if a.shape[-1] != 1 else 1
     names = matrix_names(epilogue) + ([] if update is None else [LOW_RANK])
     updates = {} if update is None else update.arguments()
     matrix_args = dict(zip(names, matrices, strict=True))
-    row_strides = {f"{name}_row_stride": stride for name, stride in zip(names, rows.strides[3:], strict=True)}
+    row_strides = {f"{name}_row_stride": s[2] for name, s in zip(names, space.strides[3:], strict=True)}
     args: tuple[KernelArgument, ...] = matmul_parameters(
         epilogue, has_bias=bias is not None, has_update=update is not None
     ).pack(
         a=a,
         b=panels,
         **biases,
-        rows=rows.size,
+        rows=rows,
         columns=columns,
         k=k,
         panels=b.num_panels,
         group_rows=unit_rows,
         groups=units_per_panel,
         k_block=dim_max(k, 1) if b.tile.amx_words else GemmTuning.k_block,
-        inner=inner.size,
-        a_row=rows.strides[0],
+        inner=inner,
+        a_row=space.stride(0, 2),
         a_step=a_step,
         y=y,
-        y_row_stride=rows.strides[2],
+        y_row_stride=space.stride(2, 2),
         **({f"o{i}": operand for i, operand in enumerate(operands)} | updates | matrix_args | row_strides),
-        **batch_strides(["a", "b", "y", *names], outer, inner),
+        **batch_strides(["a", "b", "y", *names], space),
     )
     return Step(
         kernel=matmul_kernel(
@@ -161,9 +154,8 @@ def matmul_step(
             *(() if update is None else (update.a, update.b.tensor)),
         ),
         writes=(y,),
-        flops=items * rows.size * columns * k * 2,
-        bytes_accessed=((rows.size * k + rows.size * columns) * 4 + k * columns * element_bytes(panels.dtype))
-        * items,
+        flops=items * rows * columns * k * 2,
+        bytes_accessed=((rows * k + rows * columns) * 4 + k * columns * element_bytes(panels.dtype)) * items,
         scratch=scratch_bytes(b.tile.width, is_half=panels.dtype in HALF_TYPES),
         row_groups=None
         if divides_rows == 0
@@ -171,10 +163,10 @@ def matmul_step(
     )
 
 
-def batch_strides(names: list[str], outer: Axis, inner: Axis) -> dict[str, Known]:
-    """The arguments for the strides of tensors along the batch axes."""
-    outer_strides = {f"{name}_outer": stride for name, stride in zip(names, outer.strides, strict=True)}
-    inner_strides = {f"{name}_inner": stride for name, stride in zip(names, inner.strides, strict=True)}
+def batch_strides(names: list[str], space: IterationSpace) -> dict[str, Known]:
+    """The arguments for the strides of tensors along the batch dims."""
+    outer_strides = {f"{name}_outer": strides[0] for name, strides in zip(names, space.strides, strict=True)}
+    inner_strides = {f"{name}_inner": strides[1] for name, strides in zip(names, space.strides, strict=True)}
     return outer_strides | inner_strides
 
 

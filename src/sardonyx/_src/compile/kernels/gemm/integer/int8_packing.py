@@ -24,7 +24,7 @@ from sardonyx._src.compile.kernels.gemm.integer.packed_int8 import INT8_PER_WORD
 from sardonyx._src.compile.kernels.gemm.packing.panels import Panels, choose_panel_tile
 from sardonyx._src.compile.kernels.loops.vectors import i64, load_typed, loop_vectors, store_vector
 from sardonyx._src.compile.program import Kernel, Step, TensorView
-from sardonyx._src.compile.program.tensor import dense_temporary
+from sardonyx._src.compile.program.operands.tensor import dense_temporary
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import ceil_div, dim_product
 

@@ -12,7 +12,7 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.gemm.integer.int8_dot import ONES, Int8DotEmitter
 from sardonyx._src.compile.kernels.gemm.integer.integer_microkernel import SIGN_BITS
 from sardonyx._src.compile.kernels.gemm.integer.packed_int8 import INT8_PER_WORD
-from sardonyx._src.compile.kernels.loops.axes import broadcast_axes, coalesce_axes, pad_to_pair
+from sardonyx._src.compile.kernels.loops.batch_space import batch_space, pad_dims
 from sardonyx._src.compile.kernels.loops.lanes import reduce_to_scalar
 from sardonyx._src.compile.kernels.loops.vectors import load_typed, loop_vectors
 from sardonyx._src.compile.program import Kernel, Step, TensorView
@@ -29,8 +29,8 @@ def int8_row_sums_step(a: TensorView, sums: TensorView, k: Known, *, a_is_signed
     a_is_signed: the elements are int8, and 128 is added to each as the microkernel does; otherwise they are uint8.
     """
     assert a.rank <= MAX_BATCH_DIMS + 2 and sums.is_dense, f"a must have at most two batch dims; got {a}"
-    *batch, rows = coalesce_axes(broadcast_axes(a.shape[:-1], ((a, 1),))) or pad_to_pair((), 1)[:1]
-    outer, inner = pad_to_pair(batch, 1)
+    space = pad_dims(batch_space(a.shape[:-1], ((a, 1),)), MAX_BATCH_DIMS + 1)
+    (_, inner, rows), ((a_outer, a_inner, a_row),) = space.shape, space.strides
     kernel = Kernel(
         f"row_sums_int8_{a_is_signed}", partial(row_sums_module, a_is_signed=a_is_signed), PARAMETERS
     )
@@ -40,11 +40,11 @@ def int8_row_sums_step(a: TensorView, sums: TensorView, k: Known, *, a_is_signed
             a=a,
             sums=sums,
             k=k,
-            rows=rows.size,
-            inner=inner.size,
-            a_row=rows.strides[0],
-            a_inner=inner.strides[0],
-            a_outer=outer.strides[0],
+            rows=rows,
+            inner=inner,
+            a_row=a_row,
+            a_inner=a_inner,
+            a_outer=a_outer,
         ),
         units=dim_product(a.shape[:-1]),
         reads=(a,),

@@ -18,7 +18,7 @@ from sardonyx._src.compile.kernels.gemm.tile.register_tile import RegisterTile
 from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.llvm.loaded_kernels import compile_kernel_async
 from sardonyx._src.compile.program import Buffer, TensorView, row_major_strides
-from sardonyx._src.compile.program.lazy_constants import FLOAT32, LazyConstant
+from sardonyx._src.compile.program.operands.lazy_constants import FLOAT32, LazyConstant
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.io.memory_release import release_pages
 from sardonyx._src.ir import Array

@@ -19,12 +19,10 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant, make_lazy_panels
 from sardonyx._src.compile.kernels.gemm.packing.packing_kernel import PanelCopy, copy_panel
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import RegisterTile, choose_tile, make_tile
-from sardonyx._src.compile.kernels.loops.axes import (
-    broadcast_axes,
-    coalesce_axes,
-    pad_to_pair,
+from sardonyx._src.compile.kernels.loops.batch_space import (
+    batch_space,
     shift_view,
-    split_leading_axes,
+    unroll_leading_dims,
 )
 from sardonyx._src.compile.kernels.loops.lanes import transpose
 from sardonyx._src.compile.kernels.loops.vectors import load_vector, loop_masked_vectors, store_vector, urem
@@ -85,32 +83,32 @@ def pack_tensor(b: TensorView, target: Target, name: str = "") -> tuple[Panels, 
     buffer = Buffer("arena", dim_product(shape) * 4, name)
     tensor = TensorView(b.dtype, shape, row_major_strides(shape), buffer)
     panels = Panels(tensor, tile, columns)
-    axes = coalesce_axes(broadcast_axes(batch_dims, ((b, 2), (tensor, 3))))
+    matrices = batch_space(batch_dims, ((b, 2), (tensor, 3)))
     module = partial(packing_module, vectors=tile.vectors)
     kernel = Kernel(f"panels_f32_{tile.vectors}", module, PACKING_PARAMETERS)
     steps = []
-    for offsets, axes_left in split_leading_axes(axes, 2):
-        source, packed = (shift_view(t, c) for t, c in zip((b, tensor), offsets or (0, 0), strict=True))
-        outer, inner = pad_to_pair(axes_left, 2)
+    for offsets, space in unroll_leading_dims(matrices, 2):
+        source, packed = (shift_view(t, c) for t, c in zip((b, tensor), offsets, strict=True))
+        (b_outer, b_inner), (p_outer, p_inner) = space.strides
         args: tuple[KernelArgument, ...] = PACKING_PARAMETERS.pack(
             b=source,
             packed=packed,
             k=k,
             columns=columns,
             panels=panels.num_panels,
-            inner=inner.size,
+            inner=space.shape[1],
             b_row=b.strides[-2],
             b_step=b.strides[-1],
-            b_outer=outer.strides[0],
-            b_inner=inner.strides[0],
-            p_outer=outer.strides[1],
-            p_inner=inner.strides[1],
+            b_outer=b_outer,
+            b_inner=b_inner,
+            p_outer=p_outer,
+            p_inner=p_inner,
         )
         steps.append(
             Step(
                 kernel,
                 args,
-                units=outer.size * inner.size * panels.num_panels,
+                units=space.size * panels.num_panels,
                 reads=(b,),
                 writes=(tensor,),
                 bytes_accessed=b.nbytes + tensor.nbytes,

@@ -22,7 +22,8 @@ from sardonyx._src.compile.kernels.gemm.unpacked.few_columns_kernel import (
     few_columns_module,
     few_columns_parameters,
 )
-from sardonyx._src.compile.kernels.loops.axes import batch_axis, broadcast_axes, coalesce_axes, exchange_dims
+from sardonyx._src.compile.kernels.loops.batch_space import batch_space, exchange_dims, linear_batch
+from sardonyx._src.compile.kernels.loops.iteration_space import ensure_dim
 from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
@@ -99,19 +100,16 @@ def row_grid(a: TensorView, weights: TensorView, y: TensorView) -> RowGrid | Non
     uniform = uniform_rows(a, y) if weights.rank == 2 else None
     if uniform is not None:
         return RowGrid(1, 0, 0, uniform[0], uniform[1])
-    axis = batch_axis(a, weights, y)
-    if axis is None:
+    batch = linear_batch(a, weights, y)
+    if batch is None:
         return None
-    a_item, w_item = axis.strides
-    return RowGrid(axis.size, a_item, w_item, a.shape[-2], a.strides[-2])
+    return RowGrid(batch.size, batch.stride(0, 0), batch.stride(1, 0), a.shape[-2], a.strides[-2])
 
 
 def uniform_rows(a: TensorView, y: TensorView) -> tuple[Known, Known] | None:
     """The number of rows of A, broadcast to the batch of y, and their stride; None if there is no single stride."""
-    axes = coalesce_axes(broadcast_axes(y.shape[:-1], ((a, 1),)))
-    if len(axes) > 1:
-        return None
-    return (axes[0].size, axes[0].strides[0]) if axes else (1, 0)
+    rows = ensure_dim(batch_space(y.shape[:-1], ((a, 1),)))
+    return (rows.size, rows.stride(0, 0)) if rows.rank == 1 else None
 
 
 def few_columns_step(

@@ -14,7 +14,7 @@ from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.kernels.gemm.unpacked.few_rows import few_rows_step, reads_in_place
 from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.program import Step, TensorView
-from sardonyx._src.compile.program.tensor import dense_temporary, transpose_matrix
+from sardonyx._src.compile.program.operands.tensor import dense_temporary, transpose_matrix
 from sardonyx._src.ir.dims import Known
 
 

@@ -20,7 +20,7 @@ from sardonyx._src.compile.kernels.gemm.unpacked.few_columns import (
 from sardonyx._src.compile.kernels.gemm.unpacked.few_rows import few_rows_step, reads_in_place
 from sardonyx._src.compile.kernels.gemm.unpacked.transposed_left import exchanged_product, is_exchanged
 from sardonyx._src.compile.kernels.gemm.unpacked.vector_matrix import is_vector_product, vector_matrix_step
-from sardonyx._src.compile.kernels.loops.axes import exchange_dims
+from sardonyx._src.compile.kernels.loops.batch_space import exchange_dims
 from sardonyx._src.compile.program import Step, TensorView
 from sardonyx._src.ir.dims import Known, dim_max, dim_min, dim_product
 

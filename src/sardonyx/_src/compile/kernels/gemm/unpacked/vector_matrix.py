@@ -25,7 +25,7 @@ from sardonyx._src.compile.kernels.gemm.tile.output import (
     output_parameters,
 )
 from sardonyx._src.compile.kernels.gemm.tile.row_blocks import divide_evenly
-from sardonyx._src.compile.kernels.loops.axes import batch_axis
+from sardonyx._src.compile.kernels.loops.batch_space import linear_batch
 from sardonyx._src.compile.kernels.loops.vectors import (
     i64,
     load_splat,
@@ -49,10 +49,10 @@ def is_vector_product(
     """Whether `vector_matrix_step` supports a product: one row of A for each matrix B, and contiguous rows of B."""
     if min(a.rank, b.rank) < 2 or a.shape[-2] != 1 or b.strides[-1] != 1 or b.dtype is not DataType.FLOAT:
         return False
-    item = batch_axis(a, b, y)
+    item = linear_batch(a, b, y)
     matrices = [o for layout, o in zip(epilogue.operand_layouts, operands, strict=True) if layout == "matrix"]
     is_regular = all(o.row_stride is not None and o.shape == y.shape for o in (y, *matrices))
-    return is_regular and item is not None and (item.size == 1 or item.strides[1] != 0)
+    return is_regular and item is not None and (item.size == 1 or item.stride(1, 0) != 0)
 
 
 def vector_matrix_step(
@@ -63,7 +63,7 @@ def vector_matrix_step(
     operands: tuple[TensorView, ...] = (),
 ) -> Step:
     """y = epilogue(a @ b), for operands that `is_vector_product` accepts; a has any strides."""
-    epilogue, item, (k, columns) = epilogue or Epilogue(), batch_axis(a, b, y), b.shape[-2:]
+    epilogue, item, (k, columns) = epilogue or Epilogue(), linear_batch(a, b, y), b.shape[-2:]
     assert item is not None, f"the batch of {a} and {b} must have one stride"
     parameters = vector_matrix_parameters(epilogue)
     args: tuple[KernelArgument, ...] = parameters.pack(
@@ -71,9 +71,9 @@ def vector_matrix_step(
         b=b,
         columns=columns,
         k=k,
-        a_item=item.strides[0],
+        a_item=item.stride(0, 0),
         a_step=a.strides[-1],
-        b_item=item.strides[1],
+        b_item=item.stride(1, 0),
         b_row=b.strides[-2],
         **output_arguments(y, epilogue, operands),
     )

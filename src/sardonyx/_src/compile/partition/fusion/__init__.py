@@ -1,0 +1,1 @@
+"""Groups of elementwise nodes: kernels of their own, and epilogues of others."""

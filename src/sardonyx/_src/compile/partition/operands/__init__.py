@@ -1,0 +1,1 @@
+"""The attributes and operands of nodes, checked for kernels."""

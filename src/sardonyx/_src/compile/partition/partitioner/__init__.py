@@ -1,0 +1,1 @@
+"""The split of whole graphs into regions, and its verifiers."""

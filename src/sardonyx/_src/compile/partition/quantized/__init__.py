@@ -1,0 +1,1 @@
+"""Nodes of quantized operands, computed in integers."""

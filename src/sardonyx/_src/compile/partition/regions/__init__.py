@@ -1,0 +1,1 @@
+"""Regions, the matchers that recognize them, and the queries of matchers."""

@@ -1,0 +1,1 @@
+"""Programs as i64 slots, and their sizes as native code."""

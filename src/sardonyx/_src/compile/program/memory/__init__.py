@@ -1,0 +1,1 @@
+"""Where buffers lie, and the order of steps that needs less memory."""

@@ -1,0 +1,1 @@
+"""Verifiers of programs, and the judge of equal sizes."""

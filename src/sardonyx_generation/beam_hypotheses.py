@@ -7,10 +7,11 @@ logarithms of its tokens' probabilities.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx_generation.arrays import Array
 
 UNSTARTED = (

@@ -6,7 +6,8 @@ import importlib
 import inspect
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+
+from sardonyx._src.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from sardonyx._src.arguments import shown
 from sardonyx._src.build.operand import Operand, OperandOwner
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InputError
 
 MAX = (1 << 63) - 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import FunctionType
 from typing import Literal, TypeAlias, TypeVar, cast, get_args
 from weakref import WeakKeyDictionary
@@ -23,6 +22,7 @@ from sardonyx._src.build.expressions import body_text
 from sardonyx._src.build.function_signatures import schema_of_function, tensor_types, vendor_signature
 from sardonyx._src.build.gradient_functions import GradientFunction, gradient_facet
 from sardonyx._src.build.native_kernels import native_kernel
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InputError
 from sardonyx._src.ir import Type
 from sardonyx._src.ops.api import GRADIENTS, OPERATORS, Operator

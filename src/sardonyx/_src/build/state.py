@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from sardonyx._src.build.operand import OperandOwner
 from sardonyx._src.build.scopes import Scopes
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InputError
 from sardonyx._src.infer.state import InferenceState
 from sardonyx._src.ir import Model, Value

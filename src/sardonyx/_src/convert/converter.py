@@ -7,7 +7,7 @@ adapter, the context in which it replaces one node.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from sardonyx._src.convert.dead_constants import remove_dead_constants
 from sardonyx._src.convert.insertion import (
@@ -30,6 +30,7 @@ from sardonyx._src.convert.steps import (
     previous,
     reason_for_no_facet,
 )
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import ConversionError, EvaluationError, InferenceError, InvalidModel
 from sardonyx._src.infer.state import InferenceState
 from sardonyx._src.ir import Graph, Model, Node, Value

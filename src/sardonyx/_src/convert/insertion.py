@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from dataclasses import replace as replace_fields
 
 import numpy as np
 
 from sardonyx._src.convert.signature_check import adapt_attributes, check_inputs
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.context import NodeInferenceContext

@@ -8,11 +8,12 @@ what inference has checked already.  So one node of a signature is converted in 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from sardonyx._src.convert.signature_check import referenced_names
 from sardonyx._src.convert.steps import VersionStep, facet_of
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Node, TensorType, Value
 from sardonyx._src.ops.attribute_domains import attribute_domains
 from sardonyx._src.ops.registry import find

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from sardonyx._src.convert.conversion import convert_model
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import ConversionError
 from sardonyx._src.io.loading.load import ModelSource
 from sardonyx._src.ir import Model

@@ -7,10 +7,10 @@ shows that the two versions are equivalent; or the operator's body replaces the 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 from sardonyx._src.convert.signature_check import derivable
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Node
 from sardonyx._src.ops.api import ConvertFacet, Operator
 from sardonyx._src.ops.registry import find, operators

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from sardonyx._src.convert.insertion import NodeInsertionPoint
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import DifferentiationError
 from sardonyx._src.grad.active import active_nodes, active_values
 from sardonyx._src.grad.registry import find_gradient

@@ -9,8 +9,8 @@ is left for the backward pass.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.grad.operators.arithmetic import SMOOTH_ARITHMETIC
 from sardonyx._src.grad.operators.elementary_functions import SMOOTH_FUNCTIONS
 from sardonyx._src.ir import Node, Value

@@ -6,9 +6,10 @@ It looks up known elements, records on which of them a result depends, and suspe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.infer.elements import Elements
 from sardonyx._src.ir import Graph, Type, Value
 from sardonyx._src.ir.dims import Dim

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InferenceError, SardonyxError
 from sardonyx._src.infer.context import NodeInferenceContext
 from sardonyx._src.infer.elements import as_numbers, is_small

@@ -9,9 +9,10 @@ Identity, or an output of a graph.  A node in a branch or in the body of a loop 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, TypeAlias
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InvalidModel, UnsupportedOperator
 from sardonyx._src.ir import Function, Graph, Model, Node, Value
 from sardonyx._src.ir.call_counts import callee_of, callees_first

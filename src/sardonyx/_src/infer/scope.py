@@ -9,9 +9,10 @@ To "type" a value is to infer and set its type.
 from __future__ import annotations
 
 from collections.abc import Generator, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeAlias
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InferenceError, InvalidModel, UnsupportedOperator
 from sardonyx._src.infer.context import NeedsSubgraph, NodeInferenceContext, ReplayState
 from sardonyx._src.infer.facet_calls import call_infer_facet, check_element_types, is_of_known_size

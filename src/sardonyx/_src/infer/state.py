@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.elements import Elements
 from sardonyx._src.infer.observer import InferenceObserver

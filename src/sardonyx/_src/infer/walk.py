@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sardonyx._src.arguments import require_type
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.observer import InferenceObserver
 from sardonyx._src.infer.omissions import find_omissions

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import InitVar, dataclass, field
+from dataclasses import InitVar, field
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InvalidModel, LimitError
 from sardonyx._src.infer.omissions import refuse_omissions
 from sardonyx._src.interp.calls import execute_body

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import Lock, local
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import EvaluationError, InputError, LimitError
 from sardonyx._src.interp.run_control import Cancellation, RunControl
 from sardonyx._src.interp.run_memory import RunMemory

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeGuard
 
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.infer.scope import InferenceScope
 from sardonyx._src.infer.state import InferenceState
 from sardonyx._src.infer.walk import run_walk

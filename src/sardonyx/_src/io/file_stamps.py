@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Self
+
+from sardonyx._src.dataclass import dataclass
 
 RACY_WINDOW = 100_000_000  # nanoseconds: more than the resolution of a file system's timestamps
 

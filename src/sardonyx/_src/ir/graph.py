@@ -10,10 +10,11 @@ Values, nodes and attributes are defined in `value.py` and `node.py`; other pack
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from sardonyx._src.arguments import items_of, require_integer, require_text, require_type
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InputError
 from sardonyx._src.formatters import format_html
 from sardonyx._src.ir.node import Attribute, AttributeScalar, AttributeValue, NestedGraph, Node

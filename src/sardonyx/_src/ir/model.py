@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from sardonyx._src.arguments import require_type
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.formatters import format_html
 from sardonyx._src.ir.copier import Copier
 from sardonyx._src.ir.details import SourceDetails

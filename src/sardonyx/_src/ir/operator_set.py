@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Function
 from sardonyx._src.ir.details import SourceDetails
 

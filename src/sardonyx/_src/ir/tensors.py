@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from dataclasses import field as init_field
 from typing import Any, Protocol, TypeAlias
 
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from sardonyx._src import dtypes
 from sardonyx._src.arguments import require_integer, require_type, type_name
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InvalidModel, LimitError
 from sardonyx._src.ir.details import SourceDetails

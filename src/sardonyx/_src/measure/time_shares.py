@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from sardonyx._src.compile.printing.steps import action_kind, action_name
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.measure.quantities import pluralize
 from sardonyx._src.runtime.runs.profile import MachinePeak, TimedAction
 

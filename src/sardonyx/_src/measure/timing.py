@@ -6,12 +6,12 @@ import gc
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from sardonyx._src.compile.program import EXACT, Precision
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.measure.engines import Feeds, Run, open_engine
 from sardonyx._src.ops.api import RuntimeValue
 

@@ -9,9 +9,9 @@ are not limited, or by limits that depend on shapes, are not listed; infer facet
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ops.registry import find
 from sardonyx._src.ops.traits import EnumValues

@@ -8,11 +8,11 @@ respect to each of its elements, and has its shape and element type.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NoReturn, Protocol, TypeAlias
 
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import DifferentiationError
 from sardonyx._src.ir import (

@@ -7,11 +7,11 @@ kernel of its eval facet.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array, Node
 from sardonyx._src.ops.persistent_sequence import RuntimeValue
 

@@ -8,9 +8,10 @@ holds for every version of an operator.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Node
 
 Tolerance = Literal["exact", "rounding", "random"]

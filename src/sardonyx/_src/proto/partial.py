@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import mmap
-from dataclasses import dataclass
 from typing import cast
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import LimitError
 from sardonyx._src.proto.binary import path_to
 from sardonyx._src.proto.decoders import DECODERS

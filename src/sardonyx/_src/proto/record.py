@@ -10,13 +10,14 @@ from __future__ import annotations
 import enum
 import struct
 from collections.abc import Iterable, Iterator, Sized
-from dataclasses import dataclass
 from functools import lru_cache
 from operator import index
 from typing import ClassVar, Generic, Literal, Self, TypeAlias, TypeVar, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sardonyx._src.dataclass import dataclass
 
 Kind = Literal["string", "bytes", "float", "double", "int32", "int64", "uint64", "enum", "message"]
 Number = TypeVar("Number", int, float)

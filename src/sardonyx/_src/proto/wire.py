@@ -9,12 +9,12 @@ from __future__ import annotations
 import mmap
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import LimitError
 from sardonyx._src.proto.record import Numbers, Payload, Record
 

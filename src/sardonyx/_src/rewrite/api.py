@@ -15,11 +15,11 @@ A pass is one of three kinds:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array, Attribute, AttributeScalar, Node
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.engine.match import Match

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from sardonyx._src.arguments import require_text
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Model
 from sardonyx._src.ir.walk import nodes, roots
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import TypedDict, cast
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.schema.records import DEVELOPMENT_DIR, SCHEMA_DIR
 from sardonyx._src.schema.vendors import NEWEST_VERSIONS
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.ir import Graph, Model, Node, Value
 from sardonyx._src.measure.compare.models import ModelComparison

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 from sardonyx._src.check.driver.checking import diagnose_decoding
 from sardonyx._src.check.driver.sources import DocumentKind, Source, decode_as, message_in, read
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import DecodeError, JsonError, LimitError, TextError
 from sardonyx._src.io.external import Policy
 from sardonyx._src.io.loading.file_formats import FileData, recognize_format

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.view.page_data import NONE, DocumentData, GraphData
 
 BoxKind = Literal["node", "scope", "input", "output"]

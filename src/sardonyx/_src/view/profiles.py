@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ from sardonyx._src.compile.partition.regions.region import name_of
 from sardonyx._src.compile.printing.steps import action_kind
 from sardonyx._src.compile.program import Step
 from sardonyx._src.compile.program.steps.program import Action, FallbackOp
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InputError, SardonyxError
 from sardonyx._src.infer.walk import infer_partially
 from sardonyx._src.io.loading.load import PathSource

@@ -6,13 +6,13 @@ import json
 import secrets
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
 from urllib.parse import parse_qs, urlsplit
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InputError, SardonyxError
 from sardonyx._src.io.saving.save import save
 from sardonyx._src.ir import Model, Tensor

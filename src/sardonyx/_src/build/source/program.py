@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from sardonyx._src.arguments import require_type
 from sardonyx._src.build.source.untaken import untaken_branches
@@ -17,6 +17,7 @@ from sardonyx._src.build.source.values import (
     tensor_text,
     type_text,
 )
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.ir import (

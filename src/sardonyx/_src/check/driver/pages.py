@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 
 from sardonyx._src.check.engine.api import RuleGroup, Severity
 from sardonyx._src.check.engine.registry import name_of, rules
 from sardonyx._src.check.fixing.api import fixes_by_code
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.docpages import load_page
 
 PAGE_HEADINGS = ("Clause", "Catalogue", "Why", "Bad", "Good")

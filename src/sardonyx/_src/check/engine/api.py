@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Literal, TypeVar, cast, get_args
 
 from sardonyx._src.arguments import require_choice, require_integer
 from sardonyx._src.check.engine.context import RuleContext
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.formatters import format_html
 from sardonyx._src.proto.record import Record
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, NamedTuple, TypeAlias
 
 from sardonyx._src.check.records.attribute_fields import attribute_type_of
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ops.registry import registered_signature
 from sardonyx._src.proto import messages as m
 from sardonyx._src.schema import OpSchema, canonical, domains, lookup, newest

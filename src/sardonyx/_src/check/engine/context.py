@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
 
 from sardonyx._src.check.engine.body import BodyScope
 from sardonyx._src.check.engine.document import Document
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.record import Field, Record
 from sardonyx._src.schema import OpSchema

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 from sardonyx._src.check.engine.body import Formals, Identity, formals_of_all, imports_of, key_of
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.io.external import Policy
 from sardonyx._src.io.serde.from_proto import LATEST_IR_VERSION
 from sardonyx._src.ops.api import OPERATORS

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from sardonyx._src.check.engine.api import Finding, Rule
 from sardonyx._src.check.engine.context import RecordPath
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.proto.record import Record
 
 PATH_PART = re.compile(r"(\w+)(?:\[(\d+)\])?\Z")

@@ -7,7 +7,7 @@ rest by location.  It uses an explicit stack instead of recursion, since documen
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeAlias, cast
 
 from sardonyx._src.check.engine.api import Finding, Rule
@@ -22,6 +22,7 @@ from sardonyx._src.check.engine.fingerprints import (
     node_fingerprints,
 )
 from sardonyx._src.check.engine.suppression import drop_suppressed
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.io.serde.types import MAX_RANK
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.record import Field, Record

@@ -6,7 +6,7 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, cached_property
 from typing import TypeVar
 
@@ -16,6 +16,7 @@ from sardonyx._src.check.engine.body import BodyScope, initializer_names, input_
 from sardonyx._src.check.engine.context import RecordPath, RuleContext
 from sardonyx._src.check.engine.document import Document
 from sardonyx._src.check.engine.walk import Walk
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.docpages import load_page
 from sardonyx._src.ir import TensorType
 from sardonyx._src.ir.names import FreshNames

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Dim, Expr, Known, bounds
 from sardonyx._src.ir.dims.atoms import Symbol, lone_atom
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeAlias, cast
 
 from sardonyx._src.check.engine.api import Finding, Rule, Severity
@@ -22,6 +22,7 @@ from sardonyx._src.check.type_rules.subjects import (
     TypedNode,
     function_of,
 )
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InferenceError, InvalidModel, SardonyxError
 from sardonyx._src.infer.context import NodeInferenceContext
 from sardonyx._src.infer.observer import ContextFactory

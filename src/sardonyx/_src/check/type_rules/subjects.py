@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 from sardonyx._src.check.engine.api import Finding, Severity, rule
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.context import NodeInferenceContext
 from sardonyx._src.ir import Function, Graph, Model, Node, Type, Value

@@ -14,7 +14,6 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -46,6 +45,7 @@ from sardonyx._src.cli.output.diagnostics import (
 from sardonyx._src.cli.output.models import add_model_version
 from sardonyx._src.cli.output.progress import progress
 from sardonyx._src.cli.output.streams import STANDARD_STREAM
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import DecodeError, InputError, JsonError, LimitError, TextError
 from sardonyx._src.io.external import Policy
 from sardonyx._src.io.saving.save import encode_as, write_blocks

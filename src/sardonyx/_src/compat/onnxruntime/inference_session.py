@@ -6,7 +6,6 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from sardonyx._src.arguments import require_type, texts_of
@@ -24,6 +23,7 @@ from sardonyx._src.compat.onnxruntime.ort_value import OrtValue
 from sardonyx._src.compat.onnxruntime.profiling import SessionProfile
 from sardonyx._src.compat.onnxruntime.providers import AVAILABLE, check_providers
 from sardonyx._src.compile.program import EXACT, Precision
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import UnsupportedProcessor
 from sardonyx._src.ops.api import RunResult
 from sardonyx._src.runtime.programs.precision import require_precision

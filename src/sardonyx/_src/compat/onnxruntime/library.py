@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 
 from sardonyx._src.arguments import require_integer
+from sardonyx._src.dataclass import dataclass
 
 VERSION = "1.31.1"  # the release of onnxruntime whose interface this is
 SEVERITIES = (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR, logging.CRITICAL)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from sardonyx._src.compile.printing.steps import action_kind, action_name
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.engine.engine import NativeEngine

@@ -7,11 +7,12 @@ import os
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from pathlib import Path
 
 from sardonyx._src.compat.onnxruntime.node_times import NodeTime
+from sardonyx._src.dataclass import dataclass
 
 
 @dataclass(slots=True)

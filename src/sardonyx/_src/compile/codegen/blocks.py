@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen.builder import FunctionBuilder, LLVMType, LLVMValue
+from sardonyx._src.dataclass import dataclass
 
 I64 = LLVMType("i64")
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
+
+from sardonyx._src.dataclass import dataclass
 
 Element = Literal[
     "float", "double", "i1", "i8", "i16", "i32", "i64", "i128", "u8", "u16", "u32", "u64", "f16", "b16"

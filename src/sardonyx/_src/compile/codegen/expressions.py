@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 
 Comparison = Literal["lt", "le", "eq"]

@@ -10,11 +10,11 @@ microscaling formats for float8e8m0.  Cases that these leave open are as in the 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 
 from sardonyx._src.compile.codegen import FunctionBuilder, LLVMValue
 from sardonyx._src.compile.codegen.element_types import convert_to_float
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 
 FLOAT32_BIAS, FLOAT32_FRACTION = 127, 23

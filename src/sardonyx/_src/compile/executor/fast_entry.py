@@ -23,11 +23,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot, Target
 from sardonyx._src.compile.codegen.atomics import RuntimeFunctionBuilder
 from sardonyx._src.compile.executor import status
+from sardonyx._src.dataclass import dataclass
 
 ARRAY_COUNT, FEED_COUNT, RELOCATION_COUNT = 0, 1, 2  # numbers of arrays, of fed arrays, and of relocations
 ARRAY_TYPE = 3  # address of the type object numpy.ndarray

@@ -28,8 +28,6 @@ A queue is one i64 slot, `CLAIM`: threads (16 bits) | chunks (24) | next chunk (
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sardonyx._src.compile.codegen import I64, LLVMValue, StackSlot
 from sardonyx._src.compile.executor.pool_layout import (
     ARGS,
@@ -56,6 +54,7 @@ from sardonyx._src.compile.executor.pool_layout import (
     WORKERS_BEGIN,
     PoolFunctionBuilder,
 )
+from sardonyx._src.dataclass import dataclass
 
 CHUNK_FIELD_BITS = 24  # bits in CLAIM for the number of chunks, and for the next chunk
 CHUNK_FIELD_MASK = (1 << CHUNK_FIELD_BITS) - 1

@@ -6,7 +6,6 @@ A kernel emits the expression of its epilogue on each vector of results, in regi
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
 from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters
@@ -14,6 +13,7 @@ from sardonyx._src.compile.codegen.canonical_text import canonical_text
 from sardonyx._src.compile.codegen.expressions import Local, Scalar
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.program import KernelArgument, TensorView
+from sardonyx._src.dataclass import dataclass
 
 OperandLayout = Literal["scalar", "column", "matrix"]
 RESULT = Local("x")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sardonyx._src.compile.partition import Region, RegionGraph
 from sardonyx._src.compile.program import CHANNELS_LAST, TensorView, row_major_strides
 from sardonyx._src.compile.program.operands.views import slice_axis
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import Known
 

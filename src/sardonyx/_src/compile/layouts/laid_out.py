@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
 from sardonyx._src.compile.kernels.epilogue import Epilogue
@@ -11,6 +10,7 @@ from sardonyx._src.compile.layouts.constants import ConstantPool
 from sardonyx._src.compile.partition import Region, RegionGraph
 from sardonyx._src.compile.program import Guard, TensorView
 from sardonyx._src.compile.program.steps.program import BindSizes, CopyIn, FallbackOp
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import Known
 

@@ -6,10 +6,10 @@ import math
 from bisect import bisect, insort
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from sardonyx._src.compile.program import TensorView, element_bytes
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import evaluate
 
 Line: TypeAlias = (

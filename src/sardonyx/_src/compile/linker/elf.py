@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from sardonyx._src.dataclass import dataclass
 
 MAGIC = b"\x7fELF\x02\x01"
 EM_X86_64, EM_AARCH64 = 62, 183

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from sardonyx._src.compile.linker.elf import (
     EM_AARCH64,
@@ -19,6 +19,7 @@ from sardonyx._src.compile.linker.elf import (
     ElfSymbol,
 )
 from sardonyx._src.compile.linker.system import LIBC_FUNCTIONS
+from sardonyx._src.dataclass import dataclass
 
 PAGE = 4096
 OBJECT_ALIGN = 64  # bytes: alignment of each object in the image

@@ -11,10 +11,11 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.llvm.compile_workers import CompileJob, WorkerPool, encode_request
+from sardonyx._src.dataclass import dataclass
 
 MIN_MODULES = 3  # for fewer modules, no worker is started
 TextFactory = Callable[[], str]

@@ -13,10 +13,10 @@ import logging
 import os
 import sys
 import time
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.io.private_files import (
     NotPrivateError,
     make_private_folder,

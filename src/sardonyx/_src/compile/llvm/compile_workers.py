@@ -27,13 +27,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib.util import find_spec
 from pathlib import Path
 from queue import SimpleQueue
 
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.llvm import compiler
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import LimitError
 from sardonyx._src.threads import start_thread
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from sardonyx._src.compile.lower import Lowering
 from sardonyx._src.compile.partition.operands.recurrent_layer import RecurrenceConfig
 from sardonyx._src.compile.program import Step, TensorView
 from sardonyx._src.compile.program.operands.views import slice_axis
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeVar, cast
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Node, TensorType, Value
 from sardonyx._src.schema import OpSchema
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array, Graph, Model, Node, Tensor, TensorType, Value
 from sardonyx._src.ir.build import attribute

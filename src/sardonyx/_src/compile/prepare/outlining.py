@@ -7,10 +7,10 @@ first call, with the values of that call as examples, and compiles the model (`r
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array, Graph, Model, Tensor, TensorType, Type, Value
 from sardonyx._src.ir.copier import Copier

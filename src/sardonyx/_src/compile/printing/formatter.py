@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from sardonyx._src.compile.program import Guard, KernelArgument, TensorView
 from sardonyx._src.compile.program.steps.step import ArgumentSlot, RecordSlot, TensorAddress
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Expr, Known
 from sardonyx._src.ir.types import shape_text
 

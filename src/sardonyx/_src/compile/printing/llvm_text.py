@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from sardonyx._src.dataclass import dataclass
 
 LABEL = re.compile(r"([\w.]+):$")
 TARGET = re.compile(r"label %([\w.]+)")

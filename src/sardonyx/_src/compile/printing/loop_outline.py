@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from sardonyx._src.compile.printing.llvm_text import (
     FunctionText,
@@ -18,6 +18,7 @@ from sardonyx._src.compile.printing.llvm_text import (
     parse_function,
     resolve_operand,
 )
+from sardonyx._src.dataclass import dataclass
 
 LOAD = re.compile(r"load i64, ptr (%l\d+_\w+)")
 STORE = re.compile(r"store i64 ([^,]+), ptr (%l\d+_\w+)")

@@ -6,9 +6,10 @@ It computes the gradients of the initial states, of the scanned tensors and of t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from sardonyx._src.convert.outline import read_values
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.grad.active import carries_gradient
 from sardonyx._src.grad.operators.control_flow import add_seed, captured_values, copy_inside, fill_inside
 from sardonyx._src.grad.operators.repeated_products import matrix_factors, multiply_rows

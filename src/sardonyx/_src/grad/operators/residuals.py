@@ -8,9 +8,10 @@ and values that are the same in every iteration.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from sardonyx._src.convert.outline import read_values
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Attribute, Graph, Node, TensorType, Value
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.dims import Dim, Expr, has_opaque_part

@@ -7,10 +7,10 @@ A tap is a pixel that a point reads, with a weight; along an axis, each of P poi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Value
 from sardonyx._src.ops.backward_step import BackwardStep

@@ -8,9 +8,9 @@ attributes depend on are known only during the run, its result is cropped or pad
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import Dim
 from sardonyx._src.ops.backward_step import BackwardStep, shape_of

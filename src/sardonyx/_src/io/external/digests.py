@@ -6,8 +6,9 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.io.file_stamps import FileStamp
 
 MAX_DIGESTS = 4096  # remembered digests, the most recently used ones

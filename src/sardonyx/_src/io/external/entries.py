@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import ExternalDataError
 
 ENTRY_KEYS = ("location", "offset", "length", "checksum", "basepath")

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from sardonyx._src import dtypes
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import Buffer, DataType
 from sardonyx._src.io.external import ExternalStorage
 from sardonyx._src.io.serde.tensors import ExternalEntries

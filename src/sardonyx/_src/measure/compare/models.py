@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from sardonyx._src.arguments import require_integer, require_mapping, require_number, require_text
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InputError
 from sardonyx._src.formatters import format_html
 from sardonyx._src.infer.walk import infer

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array, Graph, TensorType, Type
 from sardonyx._src.ir.dims import Dim
 from sardonyx._src.ops.control.bodies import head_shapes, head_types

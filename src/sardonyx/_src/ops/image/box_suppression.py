@@ -8,10 +8,9 @@ those of the block that remain with one another.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array
 
 FIRST_BLOCK, BLOCK = (

@@ -8,10 +8,9 @@ an empty bin gives 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes

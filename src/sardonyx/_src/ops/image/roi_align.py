@@ -10,10 +10,10 @@ of their sums, as the official test case requires.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ir.dims import Dim

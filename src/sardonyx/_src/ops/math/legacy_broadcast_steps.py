@@ -7,8 +7,8 @@ not suffice, because both are broadcast or B has sizes of 1 inside, the operands
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Shape, Value
 from sardonyx._src.ir.dims import Dim, known_equal
 from sardonyx._src.ops.api import ConvertFacet

@@ -7,10 +7,10 @@ rounded by the run, but never across a whole number, so that Floor, Ceil and Cas
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import gcd
 from typing import TypeAlias
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Known, exact_div
 
 MAX_DENOMINATOR = 1 << 16  # an element with a larger denominator becomes unknown

@@ -9,10 +9,10 @@ Spec: com.microsoft AttnLSTM-1, as onnxruntime computes it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ops.api import Operator, RunContext

@@ -6,9 +6,9 @@ the longest length, and one scale for the states of each step.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference

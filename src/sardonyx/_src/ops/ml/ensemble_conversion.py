@@ -6,11 +6,12 @@ Nodes and leaves have separate lists in version 5, and common lists in version 3
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ops.ml.forest import LEAF, MEMBER, MODES, Forest

@@ -7,11 +7,10 @@ Attributes come from files, so everything is checked before a run.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir import Array
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir import Array
 from sardonyx._src.ops.support.arithmetic import promote_to_float32

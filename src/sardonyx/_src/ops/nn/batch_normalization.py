@@ -8,10 +8,9 @@ element of an instance, not for each channel.  15 allows separate types for the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir import Array, Shape, TensorType, Type
 from sardonyx._src.ops.api import Operator, RunContext

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir import Array, Attribute, Shape, TensorType
 from sardonyx._src.ir.attributes import AttributeType

@@ -9,10 +9,10 @@ direction as "foward".
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import Operator, RunContext
 from sardonyx._src.ops.inference import Inference, Result

@@ -8,10 +8,10 @@ formulas, and so does this implementation.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import dim_mul
 from sardonyx._src.ops.api import Operator, RunContext

@@ -8,12 +8,12 @@ share.  A tap is one position of the kernel.  A window of `kernel` taps `dilatio
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Dim, ceil_div, dim_min

@@ -5,10 +5,10 @@ It has open addressing with linear probing, and a multiplicative hash (Knuth, Th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
+
+from sardonyx._src.dataclass import dataclass
 
 Ints = NDArray[np.int64]
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2**64 divided by the golden ratio

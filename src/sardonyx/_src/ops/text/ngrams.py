@@ -8,7 +8,6 @@ nested dictionaries.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import TypeAlias
@@ -16,6 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir import Array
 from sardonyx._src.ops.ml.lookup import map_strings

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ops.text.re2.characters import Ranges, complement, normal
 from sardonyx._src.ops.text.re2.runs import ranges_pattern, run_ranges, separating_ranges
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import repeat
 
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import LimitError
 from sardonyx._src.ir import Array
 from sardonyx._src.ops.text.ngram_vectors import MAX_LOOPED_TOKENS, NgramVectorizer

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias, TypeVar, cast
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.proto.record import Field, Numbers, Payload, Record
 from sardonyx._src.proto.text.numbers import FLOAT_FORMATS, float_literals
 from sardonyx._src.proto.text.words import ENUM_NAMES, bytes_literal, quote

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Node, Value
 from sardonyx._src.ir.verify import verify
 from sardonyx._src.ir.walk import nodes, roots

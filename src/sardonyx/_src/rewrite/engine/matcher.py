@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Node, Value
 from sardonyx._src.rewrite.engine.pattern import AttributeRef, Pattern, PatternNode
 from sardonyx._src.rewrite.engine.view import ResolvedOperator

@@ -8,9 +8,9 @@ A name that no node of the text defines matches any value, and the same value wh
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InputError
 from sardonyx._src.proto.messages import AttributeProto, GraphProto, NodeProto
 from sardonyx._src.proto.text import from_text

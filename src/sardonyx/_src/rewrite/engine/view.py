@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import ExternalDataError
 from sardonyx._src.ir import Array, Attribute, Graph, Model, Node, Shape, Tensor, TensorType, Value

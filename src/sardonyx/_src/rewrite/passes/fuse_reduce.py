@@ -14,8 +14,8 @@ Keeps:   reductions whose result has other uses; pools with more than one window
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Node, Value
 from sardonyx._src.ir.dims import Dim
 from sardonyx._src.rewrite.api import rewrite

@@ -12,10 +12,9 @@ Keeps:   slices with gaps, overlaps or steps; results exactly.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Node, Value
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit

@@ -19,10 +19,9 @@ Keeps:   results of unknown or empty shape; sequences with other readers; result
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Graph, Node, Value
 from sardonyx._src.ir.build import attribute
 from sardonyx._src.ir.copier import Copier

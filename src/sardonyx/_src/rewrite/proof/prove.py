@@ -5,10 +5,10 @@ from __future__ import annotations
 import pickle
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import OptimizationError, SardonyxError
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.ir import Function, Model, Node, TensorType, Value

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Node, Value
 from sardonyx._src.rewrite.engine.matcher import GraphQueries, PatternMatch, find_matches
 from sardonyx._src.rewrite.engine.pattern import Pattern, parse_pattern

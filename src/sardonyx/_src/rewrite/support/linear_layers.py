@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.io.memory_release import release_pages
 from sardonyx._src.ir import Array, Node, Tensor, Value
 from sardonyx._src.rewrite.engine.edit import Edit

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Node
 from sardonyx._src.rewrite.engine.edit import Edit
 

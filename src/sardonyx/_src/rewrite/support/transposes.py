@@ -6,10 +6,11 @@ A tensor is transposed by `perm` if its axis i is axis perm[i] of the untranspos
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array, Node, Value
 from sardonyx._src.ops.traits import PermutationRule
 from sardonyx._src.rewrite.engine.edit import Edit

@@ -7,8 +7,9 @@ decides which declarations hold in every run, which in none, and which in runs w
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.infer.incremental import IncrementalInference
 from sardonyx._src.infer.merge import open_elements

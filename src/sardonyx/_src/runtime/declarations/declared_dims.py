@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple, cast
 
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InputError, OutputError
 from sardonyx._src.ir import Array, SparseTensor
 from sardonyx._src.ir.dims import Expr, evaluate

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple, TypeAlias
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import MapType, OptionalType, SequenceType, SparseTensorType, TensorType, Type, Value
 from sardonyx._src.ir.dims import Dim, Expr
 from sardonyx._src.ir.dims.atoms import Symbol, lone_atom

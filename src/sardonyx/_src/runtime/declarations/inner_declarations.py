@@ -9,10 +9,11 @@ depend (`declaration_analysis.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Graph, Model, Node, Value
 from sardonyx._src.ir.dims import Known, evaluate
 from sardonyx._src.ir.walk import graph_path, graphs, location, values

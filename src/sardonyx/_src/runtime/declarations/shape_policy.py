@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import ShapeWarning
 
 ShapePolicy = Literal["inputs", "strict", "warn", "off"]

@@ -6,10 +6,11 @@ the digest of the model's content (`identity/model_stamps.py`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from weakref import WeakValueDictionary
 
 from sardonyx._src.compile.program.encoding.executable import Executable
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array, Tensor
 from sardonyx._src.runtime.declarations.inner_declarations import StaticDeclarations
 from sardonyx._src.runtime.identity.model_stamps import ProgramKey

@@ -10,7 +10,7 @@ original nodes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import Lock
 from typing import Protocol, TypeAlias
 
@@ -19,6 +19,7 @@ import numpy as np
 from sardonyx._src.compile.prepare.outlining import OutlinedSubgraph, outer_inputs, outline
 from sardonyx._src.compile.program.steps.program import FallbackOp, Program
 from sardonyx._src.compile.program.verification.defects import typed_defects
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import CompilationError, EvaluationError
 from sardonyx._src.interp.program import InterpreterProgram
 from sardonyx._src.interp.run_control import RunControl

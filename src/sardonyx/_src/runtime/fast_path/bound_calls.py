@@ -6,13 +6,13 @@ Each has a method `perform`, which raises ChangedResult where the run must start
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from sardonyx._src.compile.program import Buffer, TensorView
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import Located
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.interp.steps import INTERNAL_ERRORS, as_value

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -23,6 +22,7 @@ from sardonyx._src.compile.executor.pool_layout import (
     WEIGHT,
 )
 from sardonyx._src.compile.program.steps.program import Program
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Value
 from sardonyx._src.runtime.fast_path.fallback_calls import FallbackCalls, has_direct_calls
 from sardonyx._src.runtime.fast_path.recorded_run import RecordedRun, python_inputs

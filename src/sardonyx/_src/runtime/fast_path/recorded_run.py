@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from sardonyx._src.compile.program.steps.program import Program
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.interp.run_state import Frame
 from sardonyx._src.ir import Value
 

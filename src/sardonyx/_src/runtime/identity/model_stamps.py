@@ -6,10 +6,10 @@ A *stamp* identifies a version of a file by its identity, size and times; the st
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from sardonyx._src.compile.program import EXACT, Precision
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import ExternalDataError, InvalidModel
 from sardonyx._src.io.external.files import ExternalStorage
 from sardonyx._src.io.file_stamps import BytesStamp, FileStamp, FileStamps

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from sardonyx._src.compile.program.encoding import size_functions
 from sardonyx._src.compile.program.encoding.encoding import ARENA_BASE, SLOTS_BASE, STATUS_BASE
 from sardonyx._src.compile.program.encoding.size_limits import MAX_SIZE
 from sardonyx._src.compile.program.operands.lazy_constants import CACHE_LINE_BYTES
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.ir import Array, Value
 from sardonyx._src.ir.dims import Known, evaluate

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from sardonyx._src.compile.program import Step
 from sardonyx._src.compile.program.encoding import size_functions as sizes_of
@@ -17,6 +17,7 @@ from sardonyx._src.compile.program.steps.program import (
     FallbackOp,
     Program,
 )
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InputError
 from sardonyx._src.formatters import format_html
 

@@ -10,9 +10,9 @@ import os
 import threading
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from sardonyx._src.compile.program import EXACT, Precision
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import CompilationError, CompilerWarning
 from sardonyx._src.interp.run_control import Cancellation
 from sardonyx._src.runtime.declarations.shape_policy import ShapeReports

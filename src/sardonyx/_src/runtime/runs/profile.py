@@ -5,7 +5,6 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -17,6 +16,7 @@ from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.llvm.loaded_kernels import kernel_address
 from sardonyx._src.compile.program import Kernel, Step
 from sardonyx._src.compile.program.steps.program import Action
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.interp.run_state import Frame, RandomSource, RunState
 from sardonyx._src.io.nesting import limit_nesting

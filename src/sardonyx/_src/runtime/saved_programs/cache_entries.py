@@ -20,7 +20,6 @@ import shutil
 import sys
 from collections.abc import Collection, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -34,6 +33,7 @@ from sardonyx._src.compile.program.encoding.executable import Executable
 from sardonyx._src.compile.program.steps.assumptions import Assumptions
 from sardonyx._src.compile.program.steps.program import FallbackOp, Program
 from sardonyx._src.compile.program.verification.defects import DEFECTS
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import CompilationError, DecodeError, are_defects_fatal
 from sardonyx._src.io.loading.load import pause_gc
 from sardonyx._src.io.nesting import limit_nesting

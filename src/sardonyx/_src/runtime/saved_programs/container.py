@@ -14,10 +14,10 @@ import os
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeAlias, cast
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import DecodeError
 from sardonyx._src.io.file_stamps import FileStamp
 from sardonyx._src.io.loading.file_formats import HEAD_BYTES, recognize_format

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
@@ -18,6 +17,7 @@ from sardonyx._src.compile.llvm.host_target import require_llvmlite
 from sardonyx._src.compile.program import Precision
 from sardonyx._src.compile.program.encoding.executable import Executable
 from sardonyx._src.compile.program.verification.defects import DEFECTS
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import CompilationError, are_defects_fatal
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.io.loading.load import TEXT_SUFFIXES, pause_gc

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -26,6 +25,7 @@ from sardonyx._src.compile.program.encoding.size_limits import MAX_INT64
 from sardonyx._src.compile.program.memory.memory_plan import MemoryPlan
 from sardonyx._src.compile.program.steps.assumptions import Assumptions
 from sardonyx._src.compile.program.steps.program import Program
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import DecodeError
 from sardonyx._src.io.regular_files import open_regular
 from sardonyx._src.ir import Model

@@ -6,13 +6,13 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 from sardonyx._src.compile.program import EXACT
 from sardonyx._src.compile.program.steps.program import Action, FallbackOp
 from sardonyx._src.compile.program.verification.defects import typed_defects
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import CompilationError, LimitError, MissingPackage, SardonyxError
 from sardonyx._src.grad.runnable import without_gradient_nodes
 from sardonyx._src.interp.interpreter import Interpreter

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import are_defects_fatal, typed_memory_errors
 from sardonyx._src.io.loading.load import ModelSource
 from sardonyx._src.ops.api import RunLimits

@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 from sardonyx._src.arguments import require_choice, require_flag, require_integer, require_type
 from sardonyx._src.compile.program import EXACT, Precision
 from sardonyx._src.compile.program.steps.precision import PRECISIONS
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InputError, SardonyxError
 from sardonyx._src.io.external import Policy
 from sardonyx._src.io.loading.load import ModelSource

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from sardonyx._src.compile.program.encoding.executable import Executable
 from sardonyx._src.compile.program.steps.assumptions import Assumptions, BranchTaken, format_assumptions
 from sardonyx._src.compile.program.verification.defects import typed_defects
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.interp.run_state import RandomSource

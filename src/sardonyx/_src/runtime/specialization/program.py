@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from sardonyx._src.compile.program.steps.assumptions import (
     Assumptions,
     ElementsObserved,
 )
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.runs.native_program import NativeProgram
 

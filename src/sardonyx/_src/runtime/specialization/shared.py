@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import Lock
 from typing import Protocol
 
 from sardonyx._src.compile.program.encoding.executable import Executable
 from sardonyx._src.compile.program.steps.assumptions import Assumptions
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.runtime.programs.stats import RunCounters
 from sardonyx._src.runtime.runs.native_program import NativeProgram
 from sardonyx._src.runtime.specialization.fork_locks import LOCK_OWNERS

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sardonyx._src.compile.layouts.assignment import resolve
 from sardonyx._src.compile.layouts.laid_out import LaidOutGraph, LaidOutRegion
 from sardonyx._src.compile.program import Buffer, Step, TensorView
 from sardonyx._src.compile.program.operands.layout import CustomLayout, Layout
 from sardonyx._src.compile.program.steps.program import Action, CopyIn, FallbackOp
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Value
 

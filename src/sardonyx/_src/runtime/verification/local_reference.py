@@ -7,10 +7,11 @@ starts from the values that the native engine has computed, so that it judges a 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.interp.calls import execute_body
 from sardonyx._src.interp.interpreter import Interpreter

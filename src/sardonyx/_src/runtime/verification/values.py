@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.rewrite.proof.compare import MIN_MAGNITUDE, difference, relative_tolerance

@@ -8,11 +8,11 @@ step.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NoReturn
 
 from sardonyx._src.compile.printing.steps import action_kind, action_name
 from sardonyx._src.compile.program.steps.program import BindSizes, FallbackOp, stage_of
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.interp.run_state import Frame, RandomSource, RunState
 from sardonyx._src.ops.api import RunLimits, RuntimeValue, as_plain_value

@@ -9,8 +9,8 @@ conservative: an operator without a rule is assumed to mix rows, and so are rand
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.grad.preparation import infer_types, inline_calls, update
 from sardonyx._src.infer.state import InferenceState

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from dataclasses import dataclass
 from typing import Protocol
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.serve.grpc.link import Bytes, Link
 from sardonyx._src.serve.protocol.failures import RequestFailure
 from sardonyx._src.serve.protocol.held_bytes import HeldBytes

@@ -11,7 +11,9 @@ import pickle
 import socket
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from sardonyx._src.dataclass import dataclass
 
 PIECE = 128 << 10  # largest number of bytes that are sent at once
 HEADER = struct.Struct("<?QI")  # whether a message begins, its number, and the bytes that follow

@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import socket
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.serve.grpc.calls import CallingMethods, GrpcMethods, Reply
 from sardonyx._src.serve.grpc.link import Bytes, Link
 from sardonyx._src.serve.grpc.server import GrpcServer

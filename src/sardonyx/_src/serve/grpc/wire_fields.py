@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Hashable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+
+from sardonyx._src.dataclass import dataclass
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -12,11 +12,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 from sardonyx._src.arguments import require_choice, require_integer, shown
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InputError
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.runtime.session.session import ENGINES, Engine

@@ -11,9 +11,10 @@ A `.sdx` file, a program written by `sardonyx compile`, may replace any `.onnx` 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.file_stamps import FileStamp
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.io.file_stamps import FileStamp
 from sardonyx._src.serve.models.model_config import ModelConfig, read_config

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from prometheus_client import ProcessCollector
 from prometheus_client.core import Metric
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.serve.models.repository import ModelRepository
 from sardonyx._src.serve.models.statistics import ModelStatistics
 

@@ -6,9 +6,9 @@ Spec: Open Inference Protocol v2, Inference Request JSON Object; Binary Tensor D
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from sardonyx._src.arguments import shown
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array
 from sardonyx._src.serve.protocol.binary_data import decode_tensor
 from sardonyx._src.serve.protocol.datatypes import ELEMENT_TYPES

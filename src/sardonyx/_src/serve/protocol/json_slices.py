@@ -13,11 +13,11 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array
 from sardonyx._src.serve.protocol.codec_threads import yield_interpreter
 from sardonyx._src.serve.protocol.datatypes import ELEMENT_TYPES

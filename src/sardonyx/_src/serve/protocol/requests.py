@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array
 
 Parameter: TypeAlias = "bool | int | float | str"

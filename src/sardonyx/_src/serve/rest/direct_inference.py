@@ -8,8 +8,9 @@ in the same way.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.serve.models.repository import ModelRepository
 from sardonyx._src.serve.models.served_model import ServedModel
 from sardonyx._src.serve.protocol.authorization import Authorization

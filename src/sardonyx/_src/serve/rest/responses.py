@@ -6,11 +6,11 @@ import asyncio
 import math
 from asyncio import WriteTransport
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from starlette.types import Send
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.serve.protocol.failures import FailureKind, RequestFailure
 from sardonyx._src.serve.protocol.json_text import format_json
 from sardonyx._src.serve.rest.bodies import BodyRefused

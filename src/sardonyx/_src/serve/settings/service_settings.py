@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InputError
 from sardonyx._src.serve.models.model_config import ModelConfig
 from sardonyx._src.serve.protocol.service_limits import ServiceLimits

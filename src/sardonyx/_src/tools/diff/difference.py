@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Literal, get_args
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.formatters import format_html
 
 DifferenceKind = Literal[

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Literal
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.train.fit.progress import EpochRecord
 
 CURVES, CURVES_PNG = "curves.svg", "curves.png"

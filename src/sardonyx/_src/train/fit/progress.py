@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InputError
 
 

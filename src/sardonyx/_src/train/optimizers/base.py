@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Tensor, Value
 from sardonyx._src.train.algorithm_builder import AlgorithmBuilder

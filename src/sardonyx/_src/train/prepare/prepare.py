@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sardonyx._src.arguments import items_of, require_flag, require_text, require_type
 from sardonyx._src.compile.program.memory.recomputation import MemoryGoal
 from sardonyx._src.convert.conversion import convert
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.grad.detection import DOMAIN

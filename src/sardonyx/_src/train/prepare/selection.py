@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from sardonyx._src.arguments import texts_of
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InputError
 from sardonyx._src.ir import Model, Tensor, TensorType, Type, Value
 from sardonyx._src.suggestions import suggest

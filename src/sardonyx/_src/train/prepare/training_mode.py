@@ -7,9 +7,10 @@ copied into the training step; the step shares the rest with the inference graph
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from sardonyx._src.convert.outline import read_values
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Attribute, Function, Graph, Model, Node, Tensor, TensorType, Value
 from sardonyx._src.ir.attributes import AttributeType

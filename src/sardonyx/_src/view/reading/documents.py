@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.io.external import ExternalFiles, Policy
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.record import Record

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.proto import messages as m
 from sardonyx._src.schema import OpSchema, canonical, lookup
 from sardonyx._src.view.page_data import (

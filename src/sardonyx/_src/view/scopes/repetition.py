@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array
 from sardonyx._src.view.scopes.parts import part_label
 from sardonyx._src.view.scopes.tree import MAX_BOXES, Child, GraphScope, nodes_of

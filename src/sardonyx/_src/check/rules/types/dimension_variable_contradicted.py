@@ -11,12 +11,12 @@ Good:   g (float[2] x, float[3] z) => (float[N] y, float[M] w) { y = Abs (x) w =
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from operator import itemgetter
 
 from sardonyx._src.check.engine import Finding, Severity
 from sardonyx._src.check.type_rules.equations import Equations
 from sardonyx._src.check.type_rules.subjects import OutputDeclaration, TypedModel, function_of, type_rule
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Graph, Node, SparseTensorType, TensorType
 from sardonyx._src.ir.dims import Dim
 from sardonyx._src.proto.record import brief

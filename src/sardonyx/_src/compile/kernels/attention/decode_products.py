@@ -11,7 +11,6 @@ Loop nests:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen import LLVMType, LLVMValue, StackSlot
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
@@ -38,6 +37,7 @@ from sardonyx._src.compile.kernels.loops.vectors import (
     zeros,
 )
 from sardonyx._src.compile.kernels.tuning import tuning_for
+from sardonyx._src.dataclass import dataclass
 
 # --- scores = q * k' -------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from sardonyx._src.compile.codegen import LLVMValue
@@ -17,6 +17,7 @@ from sardonyx._src.compile.kernels.attention.parameters import ALIGNED_FLOATS, A
 from sardonyx._src.compile.kernels.attention.prefetch import PrefetchStream
 from sardonyx._src.compile.kernels.loops.vectors import i64, loop_blocks, urem
 from sardonyx._src.compile.kernels.tuning import AttentionTuning
+from sardonyx._src.dataclass import dataclass
 
 QUERY_PAIR = 2  # the dot products of two queries with a key are computed together
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot
 from sardonyx._src.compile.kernels.attention.online_softmax import first_lane, negative_infinity
 from sardonyx._src.compile.kernels.attention.parameters import AttentionKernel
 from sardonyx._src.compile.kernels.loops.vectors import i64, load_splat, load_vector
+from sardonyx._src.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 
 from sardonyx._src.compile.codegen import float32_bits
@@ -17,6 +16,7 @@ from sardonyx._src.compile.kernels.attention.linear_attention_kernel import (
 )
 from sardonyx._src.compile.kernels.tuning import AttentionTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import ceil_div
 
 

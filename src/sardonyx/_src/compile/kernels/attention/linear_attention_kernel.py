@@ -12,7 +12,7 @@ part of the state stays in the level-1 cache.  Loop nest: tokens -> rows of the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from sardonyx._src.compile.codegen import LLVMValue, Parameters, StackSlot, Target
@@ -27,6 +27,7 @@ from sardonyx._src.compile.kernels.loops.vectors import (
     zeros,
 )
 from sardonyx._src.compile.kernels.tuning import AttentionTuning
+from sardonyx._src.dataclass import dataclass
 
 Decay = Literal["", "head", "row"]
 SIZES = ("tokens", "heads", "group", "d_k", "d_v", "scale")

@@ -7,12 +7,12 @@ Tensors, with any strides: q [B, H, S, D], k [B, G, T, D], v [B, G, T, E], y [B,
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen import LLVMValue, Parameters
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.attention.variant import AttentionVariant
 from sardonyx._src.compile.program import KernelArgument
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Known
 
 ALIGNED_FLOATS = 16  # lanes of the widest target; rows of scratch are multiples of it

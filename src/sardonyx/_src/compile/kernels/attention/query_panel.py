@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen import LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
@@ -12,6 +11,7 @@ from sardonyx._src.compile.kernels.attention.heads import AttentionHead, row_poi
 from sardonyx._src.compile.kernels.attention.parameters import AttentionKernel, aligned_size
 from sardonyx._src.compile.kernels.loops.vectors import i64
 from sardonyx._src.compile.kernels.tuning import AttentionTuning
+from sardonyx._src.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ y = (cos * a - sin * b, sin * a + cos * b).  Loop nest: rows of the units -> vec
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Parameters, StackSlot, Target
@@ -18,6 +17,7 @@ from sardonyx._src.compile.kernels.loops.rows import loop_vector_blocks, num_uni
 from sardonyx._src.compile.kernels.loops.strided_loops import load_dims, loop_rows, unit_row_range
 from sardonyx._src.compile.kernels.loops.vectors import loop_vectors
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
+from sardonyx._src.dataclass import dataclass
 
 # half: the number of pairs of a row.
 # dims: sizes and strides of the rows; strides of x, y, cos and sin, or of x, y and the positions if there are positions.

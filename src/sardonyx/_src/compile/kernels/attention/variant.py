@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from sardonyx._src.compile.codegen import Element
+from sardonyx._src.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

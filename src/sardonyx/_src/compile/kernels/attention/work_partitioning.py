@@ -6,10 +6,11 @@ in memory.  Long key sequences are split into ranges (split-KV), so that several
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from sardonyx._src.compile.kernels.tuning import AttentionTuning
 from sardonyx._src.compile.program import TensorView
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max, dim_min, exact_div
 
 

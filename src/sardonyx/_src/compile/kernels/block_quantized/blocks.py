@@ -14,8 +14,6 @@ bytes], where a panel has the columns of a register tile.  The bytes of a block 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from sardonyx._src.compile.codegen import Target
@@ -25,6 +23,7 @@ from sardonyx._src.compile.kernels.gemm.tile.register_tile import RegisterTile, 
 from sardonyx._src.compile.kernels.tuning import BlockQuantizedTuning, tuning_for
 from sardonyx._src.compile.program import TensorView
 from sardonyx._src.compile.program.operands.lazy_constants import LazyConstant
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 

@@ -7,7 +7,6 @@ permutation uses the lowest four bits as index and ignores the others.  Otherwis
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
@@ -16,6 +15,7 @@ from sardonyx._src.compile.kernels.gemm.tile.prefetch import CACHE_LINE_BYTES
 from sardonyx._src.compile.kernels.loops.memory import load_at
 from sardonyx._src.compile.kernels.loops.vectors import prefetch
 from sardonyx._src.compile.kernels.tuning import BlockQuantizedTuning
+from sardonyx._src.dataclass import dataclass
 
 TABLE_LANES = 16
 TABLE_BITS = 4

@@ -10,7 +10,6 @@ multiplied by their scales first, once for all rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen import LLVMValue, StackSlot
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
@@ -25,6 +24,7 @@ from sardonyx._src.compile.kernels.block_quantized.dequantize import (
 from sardonyx._src.compile.kernels.gemm.tile.accumulators import Microkernel
 from sardonyx._src.compile.kernels.loops.memory import store_at
 from sardonyx._src.compile.kernels.loops.vectors import i64, urem, vector_type, zeros
+from sardonyx._src.dataclass import dataclass
 
 UseCodes = Callable[[LLVMValue, Sequence[LLVMValue]], None]
 

@@ -7,8 +7,6 @@ channels are one vector with a mask.  For an epilogue the image is a matrix: pix
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sardonyx._src.compile.codegen import LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.epilogue import (
@@ -20,6 +18,7 @@ from sardonyx._src.compile.kernels.epilogue import (
 )
 from sardonyx._src.compile.kernels.loops.vectors import load_splat, load_vector, store_vector, vector_type
 from sardonyx._src.compile.program import KernelArgument, TensorView
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Known
 
 

@@ -9,7 +9,6 @@ Loop nest of a pass: pixels -> vectors of channels (-> neighbors in the second p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, StackSlot, Target
@@ -31,6 +30,7 @@ from sardonyx._src.compile.kernels.loops.vectors import (
 )
 from sardonyx._src.compile.kernels.tuning import ChannelsLastTuning
 from sardonyx._src.compile.program import Kernel, Step, TensorView
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import ceil_div, dim_min
 
 LRN_SIZES = ("x_pixel_stride", "y_pixel_stride", "pixels", "channels", "window", "before")

@@ -11,7 +11,6 @@ pixels (`pixel_reduction`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from sardonyx._src.compile.codegen import LLVMValue, Parameters, Target
@@ -40,6 +39,7 @@ from sardonyx._src.compile.kernels.epilogue import (
 )
 from sardonyx._src.compile.kernels.loops.vectors import i64, load_vector, loop_vectors, vector_type, zeros
 from sardonyx._src.compile.program import Kernel, Step, TensorView
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Known, ceil_div
 
 NORM_POINTERS = ("x", "y", "scale", "bias")

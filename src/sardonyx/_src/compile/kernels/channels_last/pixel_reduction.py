@@ -8,13 +8,13 @@ does: an element is part of about `summation_block` / `pixel_unroll` additions, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from sardonyx._src.compile.codegen import LLVMType, LLVMValue, StackSlot
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops.vectors import i64, load_vector, vector_type
 from sardonyx._src.compile.kernels.tuning import ChannelsLastTuning
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Known
 
 BinaryOperation: TypeAlias = Callable[[LLVMValue, LLVMValue], LLVMValue]

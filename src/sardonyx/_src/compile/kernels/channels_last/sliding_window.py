@@ -6,12 +6,12 @@ Depthwise convolution and pooling share these; their loops are in `sliding_windo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen import Parameters
 from sardonyx._src.compile.kernels.channels_last.images import pixel_stride
 from sardonyx._src.compile.kernels.tuning import ChannelsLastTuning
 from sardonyx._src.compile.program import KernelArgument, TensorView, Window
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Known
 
 WINDOW_SIZES = (

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from sardonyx._src.compile.codegen import I64, LLVMValue, StackSlot
@@ -31,6 +30,7 @@ from sardonyx._src.compile.kernels.channels_last.sliding_window import WINDOW_SI
 from sardonyx._src.compile.kernels.gemm.tile.prefetch import CACHE_LINE_FLOATS
 from sardonyx._src.compile.kernels.loops.vectors import first_lanes, i64, sdiv
 from sardonyx._src.compile.kernels.tuning import tuning_for
+from sardonyx._src.dataclass import dataclass
 
 # Loads a vector, given an address and a mask.
 LoadInput: TypeAlias = Callable[[str, "LLVMValue | None"], LLVMValue]

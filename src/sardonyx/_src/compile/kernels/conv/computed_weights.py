@@ -6,7 +6,6 @@ The kernel is in `weight_packing.py`.  A window of one tap is packed like the ri
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from math import prod
 
@@ -21,6 +20,7 @@ from sardonyx._src.compile.kernels.gemm.packing.panels import pack_tensor
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import RegisterTile, choose_tile
 from sardonyx._src.compile.program import Kernel, Step, TensorView, Window
 from sardonyx._src.compile.program.operands.tensor import dense_temporary
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 
 

@@ -8,7 +8,6 @@ vectors of narrow groups; and divides the rows into units of work.  The loop nes
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.conv.im2row import (
     CHANNELS_LAST_IM2ROW,
@@ -33,6 +32,7 @@ from sardonyx._src.compile.kernels.gemm.tile.output import output_arguments
 from sardonyx._src.compile.kernels.gemm.tile.row_blocks import balanced_rows_per_unit, rows_per_unit
 from sardonyx._src.compile.kernels.tuning import ConvTuning, GemmTuning
 from sardonyx._src.compile.program import KernelArgument, Step, TensorView, Window, element_bytes
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max
 
 

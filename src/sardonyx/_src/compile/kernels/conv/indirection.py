@@ -10,7 +10,6 @@ Source: Dukhan, "The Indirect Convolution Algorithm" (2019).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from sardonyx._src.compile.codegen import I64, LLVMValue, StackSlot
@@ -28,6 +27,7 @@ from sardonyx._src.compile.kernels.conv.window_origins import (
 from sardonyx._src.compile.kernels.gemm.tile.row_blocks import RowBlock, loop_row_blocks
 from sardonyx._src.compile.kernels.loops.vectors import loop_vectors, store_vector
 from sardonyx._src.compile.kernels.tuning import ConvTuning, GemmTuning
+from sardonyx._src.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
@@ -38,6 +38,7 @@ from sardonyx._src.compile.kernels.gemm.tile.nest import EarlierSums, EmitRows, 
 from sardonyx._src.compile.kernels.gemm.tile.output import OutputMatrix, TileStore
 from sardonyx._src.compile.kernels.gemm.tile.prefetch import CACHE_LINE_BYTES, Prefetch, share_bytes
 from sardonyx._src.compile.kernels.gemm.tile.row_blocks import RowBlock, count_blocks, loop_row_blocks
+from sardonyx._src.dataclass import dataclass
 
 AddTaps: TypeAlias = "Callable[[Convolution, RowSource, ConvUnit, ReductionBlock, RowBlock], EmitRows]"
 

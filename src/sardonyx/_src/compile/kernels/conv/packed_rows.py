@@ -11,7 +11,6 @@ Every line, or every pixel, begins at a whole word; a row is padded with zeros t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
@@ -32,6 +31,7 @@ from sardonyx._src.compile.kernels.gemm.tile.accumulators import TileArithmetic
 from sardonyx._src.compile.kernels.gemm.tile.microkernel import clamp_row
 from sardonyx._src.compile.kernels.gemm.tile.row_blocks import RowBlock
 from sardonyx._src.compile.kernels.loops.vectors import first_lanes, load_vector, loop_vectors, store_vector
+from sardonyx._src.dataclass import dataclass
 
 # pixel_terms: the elements of a pixel of x.  pixel_words, line_words: the words of a pixel and of a line of a window.
 # packed_stride: words between rows in scratch.

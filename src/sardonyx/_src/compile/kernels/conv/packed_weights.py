@@ -6,8 +6,6 @@ position of the window.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from sardonyx._src.compile.codegen import Target
@@ -15,6 +13,7 @@ from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant, ma
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import RegisterTile, choose_tile
 from sardonyx._src.compile.kernels.tuning import ConvTuning
 from sardonyx._src.compile.program import TensorView, Window
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array
 
 

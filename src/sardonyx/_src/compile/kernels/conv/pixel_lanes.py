@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -34,6 +34,7 @@ from sardonyx._src.compile.kernels.loops.vectors import (
 )
 from sardonyx._src.compile.kernels.tuning import ConvTuning, tuning_for
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView, Window
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array
 
 SIZES = (

@@ -8,7 +8,7 @@ There are stride_y * stride_x phases, each a step; weights of each phase are pac
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import gcd
 
@@ -32,6 +32,7 @@ from sardonyx._src.compile.kernels.gemm.tile.register_tile import choose_tile
 from sardonyx._src.compile.kernels.gemm.tile.row_blocks import rows_per_unit
 from sardonyx._src.compile.kernels.tuning import ConvTuning
 from sardonyx._src.compile.program import KernelArgument, Step, TensorView, Window
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import ceil_div, dim_max
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 from sardonyx._src.compile.codegen import I64, Parameters, Target
@@ -20,6 +19,7 @@ from sardonyx._src.compile.kernels.gemm.tile.accumulators import (
 from sardonyx._src.compile.kernels.gemm.tile.output import load_output_matrix, output_parameters
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import make_tile
 from sardonyx._src.compile.program import Kernel
+from sardonyx._src.dataclass import dataclass
 
 CONV_SIZES = (
     "taps", "channels", "columns", "groups", "panels", "rows", "group_rows", "block_taps", "block_channels",

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen import I64, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
@@ -50,6 +49,7 @@ from sardonyx._src.compile.kernels.loops.vectors import (
     zeros,
 )
 from sardonyx._src.compile.kernels.tuning import GemmTuning
+from sardonyx._src.dataclass import dataclass
 
 SIZES = (
     "height", "width", "images", "out_height", "out_width", "kernel_height", "kernel_width", "stride_y", "stride_x",

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen import I64, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
@@ -28,6 +27,7 @@ from sardonyx._src.compile.kernels.loops.vectors import (
     vector_type,
     zeros,
 )
+from sardonyx._src.dataclass import dataclass
 
 SIZES = (
     "panels", "columns", "channels", "taps", "kernel_width", "group_stride", "column_stride", "channel_stride",

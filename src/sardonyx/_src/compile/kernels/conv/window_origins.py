@@ -7,12 +7,12 @@ row in each lane; otherwise they are computed row by row.  Rows past the last on
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 
 from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.tuning import ConvTuning, GemmTuning
+from sardonyx._src.dataclass import dataclass
 
 ORIGINS = LLVMType("i64", ConvTuning.origin_lanes)
 LINE_OUTSIDE = -(1 << 40)  # outside of every image, and still outside after the offset of a tap was added

@@ -10,8 +10,6 @@ does not depend on threads); the runtime then raises an EvaluationError, as `ops
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sardonyx._src.compile.codegen import Element
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.kernels.data_movement.element_gather import GATHERED_BYTES, element_gather_step
@@ -31,6 +29,7 @@ from sardonyx._src.compile.kernels.loops.iteration_space import (
 from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS
 from sardonyx._src.compile.kernels.tuning import DataMovementTuning
 from sardonyx._src.compile.program import KernelArgument, Step, TensorView, element_bytes
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max
 

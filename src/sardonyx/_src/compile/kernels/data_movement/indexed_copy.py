@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
@@ -31,6 +30,7 @@ from sardonyx._src.compile.kernels.loops.strided_loops import (
 )
 from sardonyx._src.compile.kernels.tuning import DataMovementTuning
 from sardonyx._src.compile.program import Kernel
+from sardonyx._src.dataclass import dataclass
 
 IndexedSide = Literal["x", "y"]  # the operand that is indexed: x in gathers, y in scatters
 

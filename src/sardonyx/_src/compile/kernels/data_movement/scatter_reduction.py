@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sardonyx._src.compile.codegen import I64, Element, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.data_movement.memcpy import byte_slot
+from sardonyx._src.dataclass import dataclass
 
 NATIVE_SCATTER_REDUCTIONS = ("add", "mul", "max", "min")
 

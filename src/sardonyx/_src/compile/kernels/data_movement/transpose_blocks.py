@@ -11,7 +11,6 @@ log2(side) stages of shuffles, which swap off-diagonal sub-blocks of 1, 2, 4, ..
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Parameters, StackSlot, Target
@@ -23,6 +22,7 @@ from sardonyx._src.compile.kernels.loops.strided_loops import load_dims, loop_ro
 from sardonyx._src.compile.kernels.loops.vectors import first_lanes, load_typed, store_vector
 from sardonyx._src.compile.kernels.tuning import DataMovementTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import ceil_div, dim_max
 
 # x_stride, y_stride: the byte strides between columns in x, and between rows in y.  height: the number of rows of all bands.

@@ -8,7 +8,6 @@ multiply-add of an input vector and a weight vector.  The weights of a kernel ro
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, StackSlot, Target
@@ -49,6 +48,7 @@ from sardonyx._src.compile.kernels.epilogue import (
 )
 from sardonyx._src.compile.kernels.loops.vectors import load_vector, store_vector, vector_type
 from sardonyx._src.compile.program import Kernel, Step, TensorView, Window
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array
 
 

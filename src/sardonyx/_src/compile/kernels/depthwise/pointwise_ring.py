@@ -6,7 +6,7 @@ Pixels are computed in order, by whole register tiles; a tile need not end at th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Parameters, StackSlot
@@ -29,6 +29,7 @@ from sardonyx._src.compile.kernels.gemm.tile.accumulators import FLOAT32_ARITHME
 from sardonyx._src.compile.kernels.gemm.tile.output import OutputMatrix
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import make_tile
 from sardonyx._src.compile.kernels.loops.vectors import i64
+from sardonyx._src.dataclass import dataclass
 
 POINTWISE_PARAMETERS = Parameters(
     "pointwise_weights", "pointwise_bias", "input_channels", "panels", "ring_rows"

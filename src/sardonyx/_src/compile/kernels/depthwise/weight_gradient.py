@@ -14,7 +14,6 @@ grow with the pixels of a line and the number of lines, not with all pixels.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
@@ -30,6 +29,7 @@ from sardonyx._src.compile.kernels.loops.vectors import (
 )
 from sardonyx._src.compile.kernels.tuning import ChannelsLastTuning
 from sardonyx._src.compile.program import Kernel, Step, TensorView, Window
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import ceil_div
 
 SIZES = (

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen import I64, LLVMValue, StackSlot, Target
 from sardonyx._src.compile.codegen.element_types import HALF_TYPES, MINIFLOAT_TYPES, memory_type
@@ -27,6 +26,7 @@ from sardonyx._src.compile.kernels.elementwise.row_segment import (
 from sardonyx._src.compile.kernels.elementwise.variant import ElementwiseVariant, elementwise_parameters
 from sardonyx._src.compile.kernels.tuning import ElementwiseTuning, tuning_for
 from sardonyx._src.compile.program import element_bytes
+from sardonyx._src.dataclass import dataclass
 
 # Operations of few instructions; all others are calls of vector functions.
 CHEAP_OPERATIONS = {*INTRINSIC_NAMES, *UNARY_OPS, *BINARY_OPS, "lt", "le", "eq", "where", "fma", "clamp"}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from sardonyx._src.compile.codegen.expressions import Apply, Number, Scalar
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 
 

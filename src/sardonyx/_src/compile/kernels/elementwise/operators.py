@@ -8,7 +8,6 @@ An operation that kernels do not have yet is a vector function: a module in `cod
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import isfinite
 
 from sardonyx._src.compile.codegen.element_types import CODED_TYPES, HALF_TYPES, LLVM_ELEMENTS
@@ -16,6 +15,7 @@ from sardonyx._src.compile.codegen.expressions import Scalar
 from sardonyx._src.compile.kernels.elementwise import activations, arithmetic, conversion, quantization
 from sardonyx._src.compile.kernels.elementwise.arithmetic import fold_rule, swapped_rule
 from sardonyx._src.compile.kernels.elementwise.operator_call import OperatorCall, ScalarRule, operation_rule
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 
 ElementTypes = frozenset[DataType]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sardonyx._src.compile.codegen.element_types import CODED_TYPES, HALF_TYPES, MINIFLOAT_TYPES
 from sardonyx._src.compile.codegen.expressions import Apply, Cast, Number, Scalar
 from sardonyx._src.compile.kernels.elementwise.conversion import decode, encode
 from sardonyx._src.compile.kernels.elementwise.operator_call import OperatorCall, apply
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Node
 from sardonyx._src.ir.dims import Known

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen import LLVMType, LLVMValue, StackSlot
 from sardonyx._src.compile.codegen.blocks import alignment
@@ -12,6 +11,7 @@ from sardonyx._src.compile.codegen.emit_expressions import LoadLocal
 from sardonyx._src.compile.codegen.expressions import Local
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.elementwise.variant import ElementwiseVariant
+from sardonyx._src.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

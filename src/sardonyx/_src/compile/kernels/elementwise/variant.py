@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from sardonyx._src.compile.codegen import Parameters
 from sardonyx._src.compile.codegen.canonical_text import canonical_text
 from sardonyx._src.compile.codegen.expressions import Scalar
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops.vectors import i64
+from sardonyx._src.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ as in PyTorch's TensorIterator.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sardonyx._src.compile.program import TensorView
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Expr, Known, dim_min, dim_product, known_ge, symbol
 
 

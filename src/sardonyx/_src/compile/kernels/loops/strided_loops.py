@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen import I64, LLVMValue, StackSlot
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

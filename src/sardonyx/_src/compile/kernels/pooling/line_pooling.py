@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 
 from sardonyx._src.compile.codegen import I64, Element, LLVMType, LLVMValue, Parameters, StackSlot, Target
@@ -30,6 +29,7 @@ from sardonyx._src.compile.kernels.loops.vectors import i64
 from sardonyx._src.compile.kernels.pooling.pooling import PoolingAlgorithm, maximum
 from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.compile.program import Kernel, Step, TensorView, Window
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import ceil_div, dim_max, dim_product
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
@@ -28,6 +27,7 @@ from sardonyx._src.compile.kernels.loops.vectors import (
 )
 from sardonyx._src.compile.kernels.tuning import ChannelsLastTuning
 from sardonyx._src.compile.program import Kernel, Step, TensorView, Window
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import ceil_div
 
 SIZES = (

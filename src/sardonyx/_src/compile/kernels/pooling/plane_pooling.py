@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial, reduce
 
 from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, StackSlot, Target
@@ -21,6 +21,7 @@ from sardonyx._src.compile.kernels.loops.rows import lane_numbers
 from sardonyx._src.compile.kernels.loops.vectors import i64, store_vector
 from sardonyx._src.compile.kernels.pooling.pooling import PoolingAlgorithm
 from sardonyx._src.compile.program import Kernel, Step, TensorView, Window
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, dim_product
 

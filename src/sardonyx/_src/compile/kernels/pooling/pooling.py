@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Literal
 
@@ -53,6 +52,7 @@ from sardonyx._src.compile.kernels.epilogue import (
 )
 from sardonyx._src.compile.kernels.loops.vectors import i64, load_typed, store_vector
 from sardonyx._src.compile.program import Kernel, Step, TensorView, Window
+from sardonyx._src.dataclass import dataclass
 
 PoolKind = Literal["max", "mean", "mean_with_pads", "lp"]
 

@@ -7,7 +7,6 @@ ONNX's order (LSTM: i, o, f, c; GRU: z, r, h); each has a part of the input and 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
@@ -15,6 +14,7 @@ from sardonyx._src.compile.kernels.loops.memory import load_vector_at, store_at
 from sardonyx._src.compile.kernels.recurrent.activations import emit_activation
 from sardonyx._src.compile.kernels.recurrent.fractions import Fraction
 from sardonyx._src.compile.kernels.recurrent.variant import CellKind, RecurrenceVariant
+from sardonyx._src.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,10 @@ Denominators overflow where a sigmoid is below 2^-128, or 2^-99 in a product wit
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sardonyx._src.compile.codegen import FunctionBuilder, LLVMValue
 from sardonyx._src.compile.codegen.math import exponential, sigmoid
 from sardonyx._src.compile.codegen.math.exponential import LN2_HIGH, LN2_LOW, LOG2_E
+from sardonyx._src.dataclass import dataclass
 
 HIGHEST = 88.0  # of sigmoid: the power of two has a biased exponent of 0, so it is 0
 HIGHEST_EXPONENT = (

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
 from sardonyx._src.compile.kernels.recurrent.variant import RecurrenceVariant
 from sardonyx._src.compile.program import KernelArgument, TensorView
 from sardonyx._src.compile.program.operands.views import slice_axis
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Known
 
 SHARED = ("lengths", "status", "is_backward")  # by the directions

@@ -7,7 +7,7 @@ all that a block reads in order of the addresses.  Lanes past the last unit are 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -21,6 +21,7 @@ from sardonyx._src.compile.kernels.tuning import RecurrenceTuning
 from sardonyx._src.compile.program import Step, TensorView, row_major_strides
 from sardonyx._src.compile.program.operands.lazy_constants import aligned_empty
 from sardonyx._src.compile.program.operands.views import slice_axis
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import ceil_div
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 
 from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot, Target
@@ -31,6 +30,7 @@ from sardonyx._src.compile.kernels.recurrent.packed_weights import Factors, Pack
 from sardonyx._src.compile.kernels.recurrent.variant import RecurrenceVariant
 from sardonyx._src.compile.kernels.tuning import RecurrenceTuning
 from sardonyx._src.compile.program import Kernel, Step, element_bytes
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import ceil_div, dim_max
 
 

@@ -7,7 +7,6 @@ sequence keeps its state, and its output of a time step is 0.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 
 from sardonyx._src.compile.codegen import I64, LLVMValue, Parameters, StackSlot, Target
@@ -29,6 +28,7 @@ from sardonyx._src.compile.kernels.tuning import RecurrenceTuning
 from sardonyx._src.compile.program import Kernel, Step, TensorView, element_bytes
 from sardonyx._src.compile.program.operands.tensor import dense_temporary
 from sardonyx._src.compile.program.operands.views import slice_axis
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import ceil_div
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from sardonyx._src.compile.codegen import Element, Parameters
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ops.nn.recurrent_activations import UNSCALED_ACTIVATIONS, Activation
 
 # The reset gate of a "gru" scales the recurrent product (ONNX: linear_before_reset), that of a "reset_gru" the state.

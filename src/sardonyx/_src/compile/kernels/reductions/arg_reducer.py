@@ -6,12 +6,12 @@ the indices themselves are compared only where lanes and accumulators are merged
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from sardonyx._src.compile.codegen import Element, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.reductions.reducers import Reducer, State, worst_value
+from sardonyx._src.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

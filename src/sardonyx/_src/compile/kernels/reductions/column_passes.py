@@ -7,7 +7,6 @@ entries of the axis, which are those of a kernel of rows (`row_passes`) without 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 
@@ -22,6 +21,7 @@ from sardonyx._src.compile.kernels.reductions.row_kernel import RowKernel
 from sardonyx._src.compile.kernels.reductions.row_passes import Emit, Get, RowReduction
 from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import ceil_div
 
 PARAMETERS = Parameters("x", "y", "rows", "n", "columns", "x_step", "y_step", "dims*")

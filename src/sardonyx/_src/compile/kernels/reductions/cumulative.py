@@ -6,7 +6,7 @@ one accumulator per lane.  Without a contiguous dim beside the axis, rows are sc
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from sardonyx._src.compile.codegen import I64, Element, LLVMType, Parameters, Target
@@ -19,6 +19,7 @@ from sardonyx._src.compile.kernels.loops.vectors import loop_vectors
 from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS, REDUCERS, new_accumulators
 from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import ceil_div
 

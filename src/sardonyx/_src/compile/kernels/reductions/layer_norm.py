@@ -6,7 +6,7 @@ square of the deviations, and the normalized result.  RMSNormalization skips the
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from sardonyx._src.compile.codegen import LLVMType, LLVMValue, float32_bits
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
@@ -19,6 +19,7 @@ from sardonyx._src.compile.kernels.loops.iteration_space import (
 from sardonyx._src.compile.kernels.reductions.row_kernel import RowKernel, row_kernel_step
 from sardonyx._src.compile.kernels.reductions.row_passes import Emit, Get, RowReduction, Stages
 from sardonyx._src.compile.program import Step, TensorView
+from sardonyx._src.dataclass import dataclass
 
 OPTIONAL_TENSORS = ("addend", "total", "scale", "bias", "mean", "inverse")
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen import I64, Element, LLVMType, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
@@ -44,6 +43,7 @@ from sardonyx._src.compile.kernels.reductions.reducers import (
     store_state,
 )
 from sardonyx._src.compile.kernels.tuning import ReductionTuning, tuning_for
+from sardonyx._src.dataclass import dataclass
 
 # count: elements of a result.  n, step, rows: elements of a row, their stride, and rows of a result.  dims: of the results
 # (strides of x, of y), then of the rows of a result (strides of x).

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from sardonyx._src.compile.codegen import Element, LLVMType, LLVMValue, StackSlot
@@ -19,6 +19,7 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.math.double_functions import UNDERFLOW
 from sardonyx._src.compile.kernels.loops.lanes import shuffle
 from sardonyx._src.compile.kernels.tuning import ReductionTuning
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 
 ReduceOp = Literal[

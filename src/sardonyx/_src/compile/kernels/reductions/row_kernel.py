@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 
 from sardonyx._src.compile.codegen import Element, Parameters, StackSlot, Target
@@ -20,6 +19,7 @@ from sardonyx._src.compile.kernels.loops.rows import full_vector_type, num_units
 from sardonyx._src.compile.kernels.loops.strided_loops import load_dims, loop_rows, unit_row_range
 from sardonyx._src.compile.kernels.reductions.row_passes import Emit, Row, Stages, reduce_row, write_row
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Known
 
 

@@ -10,7 +10,7 @@ lane, by name: `lambda b, get: get("x") - get("mean")`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from sardonyx._src.compile.codegen import LLVMType, LLVMValue, StackSlot
@@ -25,6 +25,7 @@ from sardonyx._src.compile.kernels.reductions.reducers import (
     new_accumulators,
     reduce_accumulators,
 )
+from sardonyx._src.dataclass import dataclass
 
 Get: TypeAlias = Callable[[str], LLVMValue]
 Emit: TypeAlias = Callable[[KernelBuilder, Get], LLVMValue]

@@ -11,7 +11,6 @@ alone, so that the bits of the sums do not depend on the number of threads.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import count
 
@@ -41,6 +40,7 @@ from sardonyx._src.compile.kernels.reductions.row_passes import (
 from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView, row_major_strides
 from sardonyx._src.compile.program.operands.tensor import dense_temporary
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import ceil_div, dim_max, dim_product
 
 TOTAL, MEAN = Local("total"), Local("mean")

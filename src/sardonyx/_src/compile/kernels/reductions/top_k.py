@@ -11,7 +11,6 @@ half, and n - index in the lower half, so that of equal elements the first one i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 from sardonyx._src.compile.codegen import I64, Element, LLVMType, LLVMValue, Parameters, StackSlot, Target
@@ -23,6 +22,7 @@ from sardonyx._src.compile.kernels.loops.rows import full_vector_type, num_units
 from sardonyx._src.compile.kernels.loops.strided_loops import load_dims, loop_rows, unit_row_range
 from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import dim_max
 

@@ -9,7 +9,6 @@ A unit of work is `table_unit_elements` output elements; the loop nest is one lo
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
@@ -17,6 +16,7 @@ from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Parameters, 
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.tuning import ResizeTuning
 from sardonyx._src.compile.program import Kernel, Step, TensorView
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Known, ceil_div
 
 DynamicCoordinates = Literal["asymmetric", "half_pixel", "pytorch_half_pixel", "align_corners"]

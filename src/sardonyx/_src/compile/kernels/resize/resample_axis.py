@@ -10,7 +10,6 @@ and the cost of a pixel grows with the sum, not the product, of the numbers of t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -35,6 +34,7 @@ from sardonyx._src.compile.kernels.loops.vectors import (
 from sardonyx._src.compile.kernels.resize.resize import axis_taps
 from sardonyx._src.compile.kernels.tuning import ResizeTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import dim_product
 from sardonyx._src.ops.image.resize.resample import ResampleMode

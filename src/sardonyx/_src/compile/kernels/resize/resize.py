@@ -7,7 +7,6 @@ fills them at run time.  A unit of work is one output row; loop nest: output pix
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -24,6 +23,7 @@ from sardonyx._src.compile.kernels.epilogue import (
 from sardonyx._src.compile.kernels.loops.vectors import i64, load_vector, loop_vectors
 from sardonyx._src.compile.kernels.tuning import ResizeTuning
 from sardonyx._src.compile.program import Buffer, Kernel, Step, TensorView, row_major_strides
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 from sardonyx._src.ops.image.resize.resample import ResampleMode

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops.vectors import load_typed, loop_vectors
+from sardonyx._src.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

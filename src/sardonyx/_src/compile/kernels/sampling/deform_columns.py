@@ -6,7 +6,6 @@ Loop nest: units of work (rows of windows) -> windows -> taps -> segments of cha
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import partial
 
 from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, Target
@@ -21,6 +20,7 @@ from sardonyx._src.compile.kernels.sampling.bilinear import (
     neighbors,
 )
 from sardonyx._src.compile.program import Kernel, Step, TensorView, Window
+from sardonyx._src.dataclass import dataclass
 
 SIZES = (
     "x_pixel_stride", "height", "width", "out_height", "out_width", "groups", "offset_groups", "segments", "segment_channels",

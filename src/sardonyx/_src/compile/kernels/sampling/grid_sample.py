@@ -6,7 +6,6 @@ reference kernel does, so that both engines choose the same pixels.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, Target
@@ -21,6 +20,7 @@ from sardonyx._src.compile.kernels.sampling.bilinear import (
     neighbors,
 )
 from sardonyx._src.compile.program import Kernel, Step, TensorView
+from sardonyx._src.dataclass import dataclass
 
 PARAMETERS = Parameters(
     "x",

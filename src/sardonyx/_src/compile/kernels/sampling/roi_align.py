@@ -5,7 +5,6 @@ Loop nest: units of work (rows of bins) -> bins -> points of a bin -> vectors of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, Target, float32_bits
@@ -22,6 +21,7 @@ from sardonyx._src.compile.kernels.sampling.bilinear import (
     neighbors,
 )
 from sardonyx._src.compile.program import Kernel, Step, TensorView
+from sardonyx._src.dataclass import dataclass
 
 # The maximum number of points of a bin along an axis, if the size of the region determines it.  Regions with more points are
 # left to the reference kernel, which limits their memory.

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 
 from sardonyx._src.compile.codegen import I64, LLVMValue, Parameters, StackSlot, Target
@@ -18,6 +17,7 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops.vectors import i64
 from sardonyx._src.compile.kernels.selection.group_rows import slot_at
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
+from sardonyx._src.dataclass import dataclass
 
 PARAMETERS = Parameters(
     "codes", "first", "inverse", "counts", "total", "table", "order", "rows", "length", "slots"

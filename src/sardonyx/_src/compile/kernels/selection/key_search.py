@@ -8,7 +8,6 @@ for vector of elements of a unit of work:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -22,6 +21,7 @@ from sardonyx._src.compile.kernels.loops.strided_loops import unit_row_range
 from sardonyx._src.compile.kernels.loops.vectors import load_typed, loop_vectors, store_vector
 from sardonyx._src.compile.kernels.tuning import ElementwiseTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import ceil_div

@@ -9,7 +9,6 @@ for row: y[row] = 0                                          # units of work: ro
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -23,6 +22,7 @@ from sardonyx._src.compile.kernels.loops.vectors import i64
 from sardonyx._src.compile.kernels.selection.distinct_rows import HALF_WORD, MULTIPLIER
 from sardonyx._src.compile.kernels.selection.group_rows import slot_at
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 

@@ -13,7 +13,6 @@ Felzenszwalb et al., "Object Detection with Discriminatively Trained Part-Based 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Parameters, StackSlot, Target
@@ -22,6 +21,7 @@ from sardonyx._src.compile.kernels.loops.heap import Heap
 from sardonyx._src.compile.kernels.loops.memory import load_at, store_at
 from sardonyx._src.compile.kernels.loops.vectors import first_lanes, i64, load_vector, urem
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Known, ceil_div
 
 SUPPRESSION = Parameters(

@@ -6,12 +6,11 @@ types become ranks: x <= t[j] if at most j of the sorted thresholds t of the col
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from sardonyx._src.compile.kernels.trees.splits import Doubles, Splits
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ops.ml.forest import Ints
 
 MAX_RANK = 1 << 24  # up to which float32 holds all integers

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -25,6 +24,7 @@ from sardonyx._src.compile.kernels.trees.votes import (
 )
 from sardonyx._src.compile.kernels.tuning import TreeTuning, tuning_for
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import dim_product

@@ -14,8 +14,6 @@ number of a leaf instead.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,6 +21,7 @@ from sardonyx._src.compile.kernels.trees.columns import Columns
 from sardonyx._src.compile.kernels.trees.levels import Levels
 from sardonyx._src.compile.kernels.trees.splits import LEFT, RIGHT, Splits
 from sardonyx._src.compile.kernels.tuning import TreeTuning
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array
 from sardonyx._src.ops.ml.forest import Ints
 

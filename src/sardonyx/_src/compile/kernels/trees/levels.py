@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from sardonyx._src.compile.kernels.trees.splits import LEFT, RIGHT, Splits
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ops.ml.forest import Ints
 
 MAX_LEVELS = 256

@@ -10,11 +10,12 @@ Every mode of ai.onnx.ml becomes such splits, exactly, so that kernels know no m
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ops.ml.forest import (
     EQ,
     GT,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from typing import Literal, TypeAlias
 
 from sardonyx._src.compile.codegen import Element, LLVMValue, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.trees.votes import Combine, VoteKind
+from sardonyx._src.dataclass import dataclass
 
 BitKind: TypeAlias = Literal["none", "leaf", "long", "oblivious"]
 ResultKind: TypeAlias = Literal[

@@ -6,12 +6,12 @@ NaN is none.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from sardonyx._src.compile.kernels.trees.levels import Levels
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array
 from sardonyx._src.ops.ml.forest import Forest, Ints
 

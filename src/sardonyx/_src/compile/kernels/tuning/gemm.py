@@ -6,8 +6,10 @@ A *term* is an index along the reduction (k), B the right operand, a *panel* a p
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
+
+from sardonyx._src.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

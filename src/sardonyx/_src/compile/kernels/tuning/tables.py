@@ -15,7 +15,7 @@ class variable: `GemmTuning.unit_rows`.  There are two reasons for a class varia
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal, TypeAlias
 
 from sardonyx._src.compile.codegen import Target
@@ -31,6 +31,7 @@ from sardonyx._src.compile.kernels.tuning.reductions import ReductionTuning
 from sardonyx._src.compile.kernels.tuning.resize import ResizeTuning
 from sardonyx._src.compile.kernels.tuning.trees import TreeTuning
 from sardonyx._src.compile.kernels.tuning.winograd import WinogradTuning
+from sardonyx._src.dataclass import dataclass
 
 TargetClass: TypeAlias = Literal["avx512", "avx2", "neon", "plain", "scalar"]
 

@@ -17,7 +17,6 @@ Source: Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (201
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -36,6 +35,7 @@ from sardonyx._src.compile.kernels.winograd.tiles import (
 )
 from sardonyx._src.compile.kernels.winograd.weight_transform import WinogradWeights
 from sardonyx._src.compile.program import Buffer, KernelArgument, Step, TensorView, row_major_strides
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, ceil_div
 

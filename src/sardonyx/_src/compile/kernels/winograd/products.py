@@ -8,7 +8,6 @@ The GEMMs use the microkernel of `gemm` and write their results to scratch, [poi
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen import I64, LLVMValue, Parameters
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
@@ -31,6 +30,7 @@ from sardonyx._src.compile.kernels.winograd.tiles import (
     WinogradTiles,
     products_offset,
 )
+from sardonyx._src.dataclass import dataclass
 
 
 def product_parameters(epilogue: Epilogue) -> Parameters:

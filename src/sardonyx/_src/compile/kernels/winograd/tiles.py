@@ -7,13 +7,13 @@ by image.  For each group of tiles, the transformed input is a block [points, ti
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen import I64, LLVMValue, Parameters
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.gemm.tile.prefetch import CACHE_LINE_FLOATS
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import RegisterTile
 from sardonyx._src.compile.kernels.winograd.transforms import WinogradTransform
+from sardonyx._src.dataclass import dataclass
 
 WINOGRAD_SIZES = (
     "height", "width", "top", "left",  # pixels and padding of the input

@@ -10,13 +10,13 @@ Source: Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (201
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sardonyx._src.compile.codegen import FunctionBuilder, LLVMValue
+from sardonyx._src.dataclass import dataclass
 
 TAPS = 3
 Doubles: TypeAlias = NDArray[np.float64]

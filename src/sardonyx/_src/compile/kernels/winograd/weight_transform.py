@@ -6,8 +6,6 @@ is one product with the Kronecker product of the two G matrices, in float64, rou
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from sardonyx._src.compile.codegen import Target
@@ -18,6 +16,7 @@ from sardonyx._src.compile.kernels.winograd.tiles import TileTransforms, Winogra
 from sardonyx._src.compile.kernels.winograd.transforms import TAPS
 from sardonyx._src.compile.program import TensorView
 from sardonyx._src.compile.program.operands.lazy_constants import LazyConstant
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.io.memory_release import release_pages
 from sardonyx._src.ir import Array
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sardonyx._src.compile.partition import Alias, Read, Region, RegionGraph, Scope, Shape, Write
 from sardonyx._src.compile.partition.partitioner.subgraphs import SubgraphScope, has_type
 from sardonyx._src.compile.partition.regions.requirements import require, require_value
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.prepare.outlining import resolve_identity
 from sardonyx._src.compile.program import ANY
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Graph, Node, Value
 from sardonyx._src.ir.dims import Known

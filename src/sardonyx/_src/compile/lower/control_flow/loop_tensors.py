@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from sardonyx._src.compile.lower.control_flow.loop_region import InlinedLoop, Lo
 from sardonyx._src.compile.partition import Shape
 from sardonyx._src.compile.program import TensorView, row_major_strides
 from sardonyx._src.compile.program.operands.tensor import dense_bytes, dense_temporary
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Value
 

@@ -16,7 +16,7 @@ in the loop, is copied.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sardonyx._src.compile.codegen import I64, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
@@ -25,6 +25,7 @@ from sardonyx._src.compile.lower.control_flow.state_updates import covers_buffer
 from sardonyx._src.compile.program import Buffer, Kernel, KernelArgument, Step, TensorView, element_bytes
 from sardonyx._src.compile.program.steps.program import depends_on, local_symbols
 from sardonyx._src.compile.program.steps.step import ArgumentSlot
+from sardonyx._src.dataclass import dataclass
 
 PARAMETERS = Parameters("count", "slices*")
 RECORD = 4  # slots for a slice: address of the argument slot, address of the first slice, index, bytes between slices

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sardonyx._src.compile.kernels.reductions.arg_reducer import ArgReduction
 from sardonyx._src.compile.kernels.reductions.reduce import arg_reduce_step
 from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS
@@ -11,6 +9,7 @@ from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import ANY, Step
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import known_ge
 
 

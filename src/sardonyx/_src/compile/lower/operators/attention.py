@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.attention.attention import MASK_TYPES, attention_steps
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
@@ -29,6 +28,7 @@ from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.prepare.graph_info import MAX_ELEMENTS
 from sardonyx._src.compile.program import Step, TensorView
 from sardonyx._src.compile.program.operands.views import slice_axis
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, dim_min
 

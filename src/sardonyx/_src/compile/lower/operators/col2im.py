@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.elementwise.operators import NUMBERS
 from sardonyx._src.compile.kernels.pooling.fold_columns import fold_columns_step
@@ -12,6 +11,7 @@ from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
 from sardonyx._src.compile.partition.operands.window_geometry import image_window
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import Step, Window
+from sardonyx._src.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ epilogue subtracts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from sardonyx._src.compile.partition.quantized.computed_integer_products import 
     has_zero,
 )
 from sardonyx._src.compile.program import Step, TensorView
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Known, dim_product

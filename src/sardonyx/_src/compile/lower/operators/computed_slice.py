@@ -6,7 +6,7 @@ Falls back to the reference kernel for steps that are not positive constants, an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sardonyx._src.compile.kernels.data_movement.slice_bounds import slice_bounds_step
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
@@ -17,6 +17,7 @@ from sardonyx._src.compile.program import DENSE, Step, TensorView
 from sardonyx._src.compile.program.encoding.local_sizes import binding_step
 from sardonyx._src.compile.program.operands.views import slice_axis
 from sardonyx._src.compile.program.steps.step import LocalSizes
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import Known, ceil_div, symbol

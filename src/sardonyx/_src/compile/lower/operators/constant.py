@@ -5,8 +5,6 @@ Falls back to the reference kernel for strings, sparse tensors, and elements of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS
@@ -15,6 +13,7 @@ from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Region, Scope, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import Step
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array
 
 NUMBERS = {

@@ -10,7 +10,7 @@ Falls back to the reference kernel for weights of dynamic dims.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.conv.bf16_convolution import bf16_convolution_step, pack_bf16_weights
@@ -54,6 +54,7 @@ from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import ANY, CHANNELS_LAST, DENSE, Step, TensorView, Window
 from sardonyx._src.compile.program.operands.layout import ChannelsLast, Layout, UnitStride
 from sardonyx._src.compile.program.operands.tensor import channels_last_permutation
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Known
 

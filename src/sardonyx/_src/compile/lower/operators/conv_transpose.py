@@ -9,7 +9,6 @@ phases.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -28,6 +27,7 @@ from sardonyx._src.compile.partition.operands.window_geometry import as_image, i
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import CHANNELS_LAST, Step, TensorView
 from sardonyx._src.compile.program.operands.window import Window, window_of_attributes
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir import Array, Value
 from sardonyx._src.ops.nn.conv_transpose import Spreading

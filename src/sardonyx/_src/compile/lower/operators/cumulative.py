@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sardonyx._src.compile.kernels.reductions.cumulative import (
     CUMULATIVE_ELEMENTS,
     CumulativeVariant,
@@ -13,6 +11,7 @@ from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import ANY, Step
+from sardonyx._src.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ Falls back to the reference kernel unless there are two spatial dims and the num
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sardonyx._src.compile.codegen.expressions import Apply, Local
 from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_step
@@ -19,6 +19,7 @@ from sardonyx._src.compile.partition.operands.window_geometry import image_windo
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import CHANNELS_LAST, Step, TensorView, Window
 from sardonyx._src.compile.program.operands.layout import ChannelsLast
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known
 

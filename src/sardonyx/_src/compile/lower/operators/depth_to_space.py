@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
@@ -12,6 +12,7 @@ from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import ANY, Step, TensorView, row_major_strides
 from sardonyx._src.compile.program.operands.layout import FOLLOW
 from sardonyx._src.compile.program.operands.tensor import channels_first_permutation
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import Known, known_equal
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -18,6 +18,7 @@ from sardonyx._src.compile.partition.operands.product_batches import has_dynamic
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import ANY, DENSE, Step, TensorView
 from sardonyx._src.compile.program.operands.tensor import transpose_matrix
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array, Value
 from sardonyx._src.ir.dims import dim_product
 

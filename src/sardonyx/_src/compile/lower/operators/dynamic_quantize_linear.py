@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen.expressions import Cast, Local, Number, Select
 from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_step
@@ -16,6 +15,7 @@ from sardonyx._src.compile.partition.quantized.int8_layouts import padded_layout
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import DENSE, Step, TensorView
 from sardonyx._src.compile.program.operands.layout import ChannelsLast, Follow
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 
 QUANTIZATION_STEPS = 255.0  # the number of steps from the lowest to the highest uint8

@@ -6,7 +6,7 @@ types that native code has no representation of.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sardonyx._src.compile.codegen.element_types import STORED_ELEMENTS
 from sardonyx._src.compile.codegen.expressions import Scalar
@@ -22,6 +22,7 @@ from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import ANY, Step, TensorView
 from sardonyx._src.compile.program.operands.layout import FOLLOW, ROWS
 from sardonyx._src.compile.program.operands.tensor import channels_last_permutation
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import Known, dim_min
 from sardonyx._src.schema import versions

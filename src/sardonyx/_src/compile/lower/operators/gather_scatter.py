@@ -6,7 +6,6 @@ Falls back to the reference kernel for dynamic lengths of index tuples, and for 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.data_movement.gather import (
     INDEX_ELEMENTS,
@@ -21,6 +20,7 @@ from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import ANY, Step
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import known_ge
 

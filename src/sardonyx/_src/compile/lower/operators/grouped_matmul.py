@@ -7,7 +7,6 @@ kernel, which groups rows as well.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.data_movement.gather import INDEX_ELEMENTS
 from sardonyx._src.compile.kernels.gemm.floats.grouped_matmul import grouped_matmul_step
@@ -19,6 +18,7 @@ from sardonyx._src.compile.lower.operators.matmul import are_native_floats
 from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import DENSE, Step
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array, Value
 

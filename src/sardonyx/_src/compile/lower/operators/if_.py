@@ -7,7 +7,6 @@ not native.  A branch whose operators reject their operands records a fault: the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.layouts.constants import ConstantPool
@@ -23,6 +22,7 @@ from sardonyx._src.compile.partition.regions.requirements import require, requir
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.prepare.outlining import resolve_identity
 from sardonyx._src.compile.program import ANY, Step, TensorView
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Graph, Value
 

@@ -5,8 +5,6 @@ Falls back to the reference kernel if scale or bias are not [C], or the channels
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sardonyx._src.compile.kernels.channels_last.normalization import channels_last_norm_step
 from sardonyx._src.compile.kernels.reductions.group_norm import group_norm_step
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
@@ -15,6 +13,7 @@ from sardonyx._src.compile.partition.fusion.epilogues import fuse_epilogue, fuse
 from sardonyx._src.compile.partition.operands.window_geometry import as_image, is_image
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import CHANNELS_LAST, DENSE, Step
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import known_equal

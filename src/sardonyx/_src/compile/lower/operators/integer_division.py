@@ -7,7 +7,7 @@ reference engine repeats the run and reports the error.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS
 from sardonyx._src.compile.codegen.expressions import Apply, Cast, Local, Number, Scalar, Select
@@ -18,6 +18,7 @@ from sardonyx._src.compile.partition import Read, Region, Scope, Write
 from sardonyx._src.compile.partition.operands.product_batches import is_broadcastable
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import ANY, DENSE, Step
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 
 LEFT, RIGHT = Local("i0"), Local("i1")

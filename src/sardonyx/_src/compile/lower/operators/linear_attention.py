@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.attention.linear_attention import (
     LinearAttentionOperands,
@@ -17,6 +16,7 @@ from sardonyx._src.compile.partition import Read, Region, Scope, Shape, Write, m
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import DENSE, Step
 from sardonyx._src.compile.program.operands.layout import UnitStride
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Value
 from sardonyx._src.ops.nn.linear_attention import UPDATE_RULES

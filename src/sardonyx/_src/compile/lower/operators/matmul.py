@@ -8,7 +8,6 @@ kernel for other element types, and for a right operand that broadcasts along mo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -57,6 +56,7 @@ from sardonyx._src.compile.partition.operands.rounded_products import (
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import ANY, DENSE, Step, TensorView
 from sardonyx._src.compile.program.operands.tensor import transpose_matrix
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array, Value
 from sardonyx._src.ir.dims import dim_product

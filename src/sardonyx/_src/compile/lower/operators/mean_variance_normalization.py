@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sardonyx._src.compile.kernels.reductions.layer_norm import NormParams, layer_norm_step
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import Step, TensorView
 from sardonyx._src.compile.program.operands.layout import CustomLayout, Permuted
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ops.nn.mean_variance_normalization import EPSILON
 

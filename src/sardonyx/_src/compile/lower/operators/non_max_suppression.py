@@ -6,7 +6,6 @@ A run may compute the limits; a run with a limit outside of its range bails out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from sardonyx._src.compile.partition.regions.counted_value import CountedValue, 
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import DENSE
 from sardonyx._src.compile.program.steps.program import Action
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import dim_min

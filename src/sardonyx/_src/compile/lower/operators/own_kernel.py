@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -16,6 +15,7 @@ from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Known, dim_product
 from sardonyx._src.ops.api import OPERATORS

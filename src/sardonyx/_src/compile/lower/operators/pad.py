@@ -6,7 +6,6 @@ Falls back to the reference kernel for other pads, and for computed fill values.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import cast, get_args
 
@@ -17,6 +16,7 @@ from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import ANY, Step
 from sardonyx._src.compile.program.operands.layout import FOLLOW
 from sardonyx._src.compile.program.operands.tensor import channels_first_permutation
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array, Value
 from sardonyx._src.ir.dims import Expr, Known, dim_max, known_equal, known_ge
 from sardonyx._src.ops.tensor.zeros import zero

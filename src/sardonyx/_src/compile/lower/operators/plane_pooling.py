@@ -5,8 +5,6 @@ That is: indices of MaxPool, three spatial dims, other element types, open chann
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sardonyx._src.compile.kernels.pooling.line_pooling import LINE_TYPES, line_pooling_step
 from sardonyx._src.compile.kernels.pooling.plane_pooling import plane_pooling_step
 from sardonyx._src.compile.kernels.pooling.pooling import PoolingAlgorithm
@@ -15,6 +13,7 @@ from sardonyx._src.compile.partition import Read, Region, Scope, Write
 from sardonyx._src.compile.partition.operands.window_geometry import node_window
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import Step, TensorView, Window
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 
 FLOATS = (DataType.FLOAT, DataType.DOUBLE)

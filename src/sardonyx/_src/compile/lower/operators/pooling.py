@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.pooling.global_pooling import GlobalPoolKind
@@ -23,6 +22,7 @@ from sardonyx._src.compile.partition.operands.window_geometry import as_image, i
 from sardonyx._src.compile.partition.quantized.int8_layouts import padded_layout
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import CHANNELS_LAST, Step, Window
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Value
 
 MAX_TAPS = 4096  # window positions that are visited for each element of the image, on average

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS
 from sardonyx._src.compile.codegen.expressions import Apply, Cast, Local, Number, Scalar, Select
@@ -21,6 +20,7 @@ from sardonyx._src.compile.partition.regions.counted_value import CountedValue, 
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import DENSE, Step
 from sardonyx._src.compile.program.steps.program import Action
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import Expr, Known

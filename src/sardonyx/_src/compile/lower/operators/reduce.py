@@ -6,8 +6,6 @@ kernel for computed axes, and for element types without a reducer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from sardonyx._src.compile.kernels.epilogue import Epilogue
@@ -26,6 +24,7 @@ from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import ANY, CHANNELS_LAST, DENSE, Step
 from sardonyx._src.compile.program.operands.layout import FOLLOW
 from sardonyx._src.compile.program.operands.tensor import channels_first_permutation
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Node, Value
 

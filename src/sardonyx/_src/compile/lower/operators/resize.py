@@ -14,7 +14,6 @@ policy.  `prepare` decomposes the nearest mode along other axes, and pixels outs
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -43,6 +42,7 @@ from sardonyx._src.compile.partition.operands.resize_target import (
 from sardonyx._src.compile.partition.operands.window_geometry import as_image, is_image
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import CHANNELS_LAST, Step
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir import Array, Value

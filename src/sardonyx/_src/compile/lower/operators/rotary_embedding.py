@@ -5,8 +5,6 @@ Falls back to the reference kernel for caches whose dims do not match the tokens
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sardonyx._src.compile.kernels.attention.rotary_embedding import rotary_embedding_step
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Read, Region, Scope, Shape, Write, matches
@@ -14,6 +12,7 @@ from sardonyx._src.compile.partition.operands.attention_operands import Heads, a
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import DENSE, Step
 from sardonyx._src.compile.program.operands.layout import UnitStride
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Value
 

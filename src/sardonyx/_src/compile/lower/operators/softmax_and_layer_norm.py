@@ -6,7 +6,7 @@ reference kernel for scales that broadcast.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.reductions.layer_norm import NormParams, layer_norm_step
@@ -17,6 +17,7 @@ from sardonyx._src.compile.partition.fusion.epilogues import fuse_epilogue
 from sardonyx._src.compile.partition.fusion.rounding import fuse_rounding
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import DENSE, Step
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Node, Value
 

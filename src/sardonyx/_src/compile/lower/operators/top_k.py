@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sardonyx._src.compile.kernels.reductions.top_k import TOP_K_ELEMENTS, top_k_step
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Read, Region, Scope, Shape, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import ANY, Step
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 
 MAX_TOP_K_ROW = 1 << 31  # elements of a row

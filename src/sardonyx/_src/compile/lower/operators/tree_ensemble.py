@@ -5,8 +5,6 @@ Falls back to the reference kernel for ensembles without trees, and for invalid 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from sardonyx._src.compile.kernels.trees.ensemble import Ensemble, TreeTables, tables_of, tree_step
@@ -15,6 +13,7 @@ from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Read, Region, Scope, Shape, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import Step
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir import Value

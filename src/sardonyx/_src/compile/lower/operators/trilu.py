@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sardonyx._src.compile.kernels.data_movement.triangle import triangle_step
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.lower.operators.range import known_scalar
@@ -12,6 +10,7 @@ from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.prepare.graph_info import MAX_ELEMENTS
 from sardonyx._src.compile.program import Step
 from sardonyx._src.compile.program.operands.layout import ROWS
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Known
 
 

@@ -6,7 +6,7 @@ Falls back for strings, and in subgraphs, where no sizes are bound.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
@@ -19,6 +19,7 @@ from sardonyx._src.compile.partition.regions.counted_value import CountedValue, 
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import DENSE, TensorView
 from sardonyx._src.compile.program.steps.program import Action
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import dim_product
 

@@ -8,7 +8,7 @@ sizes do not determine.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from operator import index
 from typing import SupportsIndex
@@ -23,6 +23,7 @@ from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.prepare.graph_info import MAX_ELEMENTS
 from sardonyx._src.compile.program import ANY, Step, TensorView
 from sardonyx._src.compile.program.operands.views import reshape_view, slice_axis
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Expr, Known, dim_max, dim_min, dim_product, known_ge
 from sardonyx._src.ops.inference import Known as Elements
 from sardonyx._src.ops.tensor.elements import is_fully_known

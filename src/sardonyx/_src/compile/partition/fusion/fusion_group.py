@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from heapq import heappush
 from itertools import islice
 from typing import TypeVar
 
 from sardonyx._src.compile.codegen.expressions import Local, Scalar
 from sardonyx._src.compile.partition import Scope, Shape
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Node, Value
 
 Entry = TypeVar("Entry")

@@ -7,13 +7,13 @@ module.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from sardonyx._src.compile.kernels.epilogue import OperandLayout
 from sardonyx._src.compile.partition import Read, Shape
 from sardonyx._src.compile.program import CHANNELS_LAST, DENSE
 from sardonyx._src.compile.program.operands.layout import ROWS
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import known_equal
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.reductions.row_program import RowProgram, Y
 from sardonyx._src.compile.partition import FusedEpilogue, Read, Region, Scope, Write
 from sardonyx._src.compile.partition.fusion.epilogues import fuse_epilogue
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Node, Value
 

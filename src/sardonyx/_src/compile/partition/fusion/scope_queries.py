@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from sardonyx._src.compile.partition import Scope
 from sardonyx._src.compile.partition.fusion.elementwise_operands import scalar_constant
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Node, Value
 from sardonyx._src.ops.registry import find
 from sardonyx._src.rewrite.engine.view import ResolvedOperator

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sardonyx._src.compile.partition import Read, Scope, Shape, Write
 from sardonyx._src.compile.program import DENSE, TensorView
 from sardonyx._src.compile.program.operands.layout import ROWS, Permuted, UnitStride
 from sardonyx._src.compile.program.operands.views import reshape_view
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import Known, dim_min, known_equal, known_ge
 

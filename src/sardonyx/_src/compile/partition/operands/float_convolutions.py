@@ -4,13 +4,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from sardonyx._src.compile.partition import BoundNode, Scope, Shape
 from sardonyx._src.compile.partition.operands.window_geometry import image_window
 from sardonyx._src.compile.program import Window
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array, Value
 from sardonyx._src.ir.dims import Known

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.recurrent.variant import GATE_COUNTS, CellKind
 from sardonyx._src.compile.partition import BoundNode, Scope, Shape
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir import Array, Value

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from sardonyx._src.compile.partition import BoundNode, Scope, Shape
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array, Value
 from sardonyx._src.ir.dims import Known
 from sardonyx._src.ops.image.resize.resample import ResampleMode

@@ -7,7 +7,6 @@ the layout of the result, so that errors of `operand_roles` are found.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.gemm.tile.integer_epilogue import is_row_operand
 from sardonyx._src.compile.partition import FusedEpilogue, Read, Region, Scope, Shape
@@ -19,6 +18,7 @@ from sardonyx._src.compile.partition.regions.region import describe
 from sardonyx._src.compile.program import TensorView
 from sardonyx._src.compile.program.operands.layout import ChannelsLast, CustomLayout, Dense, DenseRows
 from sardonyx._src.compile.program.verification.size_facts import SizeFacts
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import Known, dim_product
 

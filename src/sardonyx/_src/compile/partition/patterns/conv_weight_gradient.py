@@ -7,12 +7,11 @@ reads.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sardonyx._src.compile.partition import BoundNode, Read, Region, Scope, Write, fuses
 from sardonyx._src.compile.partition.operands.float_convolutions import is_native_float
 from sardonyx._src.compile.program import CHANNELS_LAST
 from sardonyx._src.compile.program.operands.window import Window, window_of_attributes
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Node, Value
 
 MAX_TAPS = 1024  # window positions: the kernel has a row of sums for each in scratch

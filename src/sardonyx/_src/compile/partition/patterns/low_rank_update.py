@@ -8,14 +8,13 @@ Gemm.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sardonyx._src.compile.codegen.expressions import Apply, Local
 from sardonyx._src.compile.kernels.epilogue import RESULT
 from sardonyx._src.compile.partition import BoundNode, FusedEpilogue, Read, Region, Scope, Write, fuses
 from sardonyx._src.compile.partition.fusion.epilogues import fuse_epilogue
 from sardonyx._src.compile.program import ANY, DENSE
 from sardonyx._src.compile.program.operands.layout import UnitStride
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array, Node, Value
 

@@ -6,11 +6,10 @@ MaxPool.  One kernel replaces these nodes; it finds the maxima again instead of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sardonyx._src.compile.partition import BoundNode, Read, Region, Scope, Shape, Write, fuses
 from sardonyx._src.compile.partition.operands.window_geometry import image_window
 from sardonyx._src.compile.program import CHANNELS_LAST, DENSE, Window
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Node, Value
 

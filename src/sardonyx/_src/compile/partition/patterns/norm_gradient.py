@@ -8,7 +8,6 @@ sqrt(variance + epsilon), n the normalized input, r the gradient of x.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen.expressions import Apply, Local, Number, Scalar
 from sardonyx._src.compile.kernels.reductions.row_program import MEAN, RowProgram, RowSum
@@ -24,6 +23,7 @@ from sardonyx._src.compile.partition.fusion.row_programs import (
     row_sum,
 )
 from sardonyx._src.compile.partition.fusion.scope_queries import ScopeQueries
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Node, Value
 from sardonyx._src.rewrite.engine.matcher import PatternMatch, PatternMatcher

@@ -6,8 +6,6 @@ fused kernel never writes that image (`kernels.depthwise.pointwise_depthwise`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWeights, pack_conv_weights
@@ -21,6 +19,7 @@ from sardonyx._src.compile.partition.operands.float_convolutions import (
     match_float_convolution,
 )
 from sardonyx._src.compile.program import CHANNELS_LAST, Window
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array
 
 

@@ -6,14 +6,13 @@ The region is executed where its last MatMul was, because nodes between the two 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sardonyx._src.compile.codegen.element_types import HALF_TYPES
 from sardonyx._src.compile.partition import BoundNode, Read, Region, Scope, Shape, fuses
 from sardonyx._src.compile.partition.fusion.scope_queries import ScopeQueries
 from sardonyx._src.compile.partition.operands.attention_operands import match_mask, read_mask, write_heads
 from sardonyx._src.compile.program import ANY, DENSE
 from sardonyx._src.compile.program.operands.layout import UnitStride
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Node, Value
 from sardonyx._src.ir.dims import Known

@@ -8,7 +8,7 @@ sum(a'), where the sums are over the K terms.  The epilogue computes the right s
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from sardonyx._src.compile.codegen.expressions import Apply, Scalar
@@ -21,6 +21,7 @@ from sardonyx._src.compile.partition.quantized.integer_epilogues import (
     fuse_integer_epilogue,
 )
 from sardonyx._src.compile.partition.quantized.integer_products import INT8_TYPES, SIGN_OFFSET, shift_to_int8
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array, Value
 from sardonyx._src.ir.dims import Known, known_equal

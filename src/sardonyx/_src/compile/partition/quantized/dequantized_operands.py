@@ -7,8 +7,6 @@ overflow.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from sardonyx._src.compile.codegen.expressions import Apply, Cast
@@ -23,6 +21,7 @@ from sardonyx._src.compile.partition.quantized.integer_epilogues import (
 )
 from sardonyx._src.compile.partition.quantized.integer_products import INT8_TYPES
 from sardonyx._src.compile.partition.quantized.requantization import ScaledAccumulator, is_moderate_scale
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array, Value
 

@@ -6,8 +6,6 @@ compile time; that of x is compensated by the initial accumulators, or in the ep
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from sardonyx._src.compile.kernels.gemm.integer.packed_int8 import INT8_PER_WORD
@@ -24,6 +22,7 @@ from sardonyx._src.compile.partition.quantized.integer_products import (
 )
 from sardonyx._src.compile.program import CHANNELS_LAST, Window
 from sardonyx._src.compile.program.operands.layout import Layout
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array, Value
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sardonyx._src.compile.codegen.expressions import Local, Scalar
 from sardonyx._src.compile.kernels.epilogue import OperandLayout
 from sardonyx._src.compile.kernels.gemm.tile.integer_epilogue import Approximation, IntegerEpilogue
@@ -17,6 +15,7 @@ from sardonyx._src.compile.partition.fusion.operand_roles import (
     read_operand,
     role_of,
 )
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array, Node, Value
 

@@ -5,8 +5,6 @@ Shared by MatMulInteger, QLinearMatMul and the patterns of dequantized operands.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from sardonyx._src.compile.codegen.expressions import Apply, Cast, Number
@@ -17,6 +15,7 @@ from sardonyx._src.compile.partition.quantized.integer_epilogues import (
     KernelOperand,
     constant_operand,
 )
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array, Value
 

@@ -12,7 +12,7 @@ still divided.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from sardonyx._src.compile.kernels.elementwise.operator_call import apply
 from sardonyx._src.compile.kernels.elementwise.quantization import QUANTIZED_RANGES
 from sardonyx._src.compile.kernels.epilogue import OperandLayout
 from sardonyx._src.compile.partition.quantized.integer_epilogues import KernelOperand, constant_operand
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 

@@ -7,11 +7,10 @@ subgraph, a step binds the size instead (`program.encoding.local_sizes`), which 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sardonyx._src.compile.partition import Scope
 from sardonyx._src.compile.program import TensorView
 from sardonyx._src.compile.program.steps.program import BindSizes
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import Known
 

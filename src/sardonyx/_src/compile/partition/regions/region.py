@@ -7,12 +7,12 @@ it reads each value in and writes each result in; the layout stage finds or copi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.program import DENSE, Guard, TensorView
 from sardonyx._src.compile.program.operands.layout import Layout
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Node, Value
 from sardonyx._src.ir.dims import Known
 

@@ -7,7 +7,6 @@ the relation is assumed, and checked when a run binds the sizes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.gemm.bf16.bf16_arithmetic import has_bf16_products
@@ -20,6 +19,7 @@ from sardonyx._src.compile.program import CHANNELS_LAST, DENSE, Guard, TensorVie
 from sardonyx._src.compile.program.operands.layout import Follow, Layout
 from sardonyx._src.compile.program.operands.tensor import dense_temporary
 from sardonyx._src.compile.program.steps.guards import can_hold
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array, Graph, Node, Tensor, Value
 from sardonyx._src.ir.dims import Expr, Known, dim_min, known_equal, known_ge
 

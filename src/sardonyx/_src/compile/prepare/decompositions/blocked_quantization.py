@@ -7,9 +7,9 @@ are repeated for each element instead.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from sardonyx._src.compile.prepare.decompositions.text import inline_text
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Node
 from sardonyx._src.ir.dims import Dim, known_equal

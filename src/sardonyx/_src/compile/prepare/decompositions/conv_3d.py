@@ -8,9 +8,9 @@ become a part of the batch.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from sardonyx._src.compile.prepare.decompositions.text import inline_text
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Node, Value
 from sardonyx._src.ops.support.body_text import vector

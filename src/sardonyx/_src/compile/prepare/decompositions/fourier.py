@@ -8,10 +8,9 @@ in float64, as in NumPy, and rounded once.  A complex number is two adjacent ele
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array, Node, Value
 from sardonyx._src.rewrite.engine.edit import Edit
 

@@ -9,8 +9,7 @@ The large product reads the matrix once, and not in each iteration, as kernels o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Graph, Node, Tensor, Value
 from sardonyx._src.ir.dims import Dim, Expr, dim_product, known_equal
 from sardonyx._src.ir.walk import captures

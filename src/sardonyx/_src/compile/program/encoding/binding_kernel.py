@@ -6,7 +6,6 @@ The kernel belongs to one program, since its code evaluates expressions of that 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial, reduce
 from hashlib import sha256
 from operator import or_
@@ -15,6 +14,7 @@ from sardonyx._src.compile.codegen import I64, LLVMValue, Parameters, StackSlot,
 from sardonyx._src.compile.executor.status import FAULT
 from sardonyx._src.compile.program import Kernel
 from sardonyx._src.compile.program.encoding.dim_builder import DimBuilder
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Known
 
 

@@ -7,7 +7,7 @@ evaluates (`size_functions.py`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import accumulate
 from typing import TypeAlias
 
@@ -28,6 +28,7 @@ from sardonyx._src.compile.program.encoding.size_limits import fits_int64
 from sardonyx._src.compile.program.memory.memory_plan import MemoryPlan
 from sardonyx._src.compile.program.steps.program import Program, depends_on
 from sardonyx._src.compile.program.steps.step import ArgumentSlot, RecordSlot, TensorAddress
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Expr, Known, has_opaque_part, symbol
 
 NO_BASE, ARENA_BASE, SLOTS_BASE, STATUS_BASE = 0, 1, 2, 3  # bases that every program has

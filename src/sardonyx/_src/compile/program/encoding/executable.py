@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sardonyx._src.compile.program.encoding.encoding import Encoding
 from sardonyx._src.compile.program.memory.memory_plan import MemoryPlan
 from sardonyx._src.compile.program.steps.program import Program
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import CompilationError
 
 

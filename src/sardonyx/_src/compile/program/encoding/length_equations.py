@@ -6,9 +6,9 @@ Native code compares them in each run of new sizes, where a model declares a siz
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Known
 from sardonyx._src.ir.dims.atoms import Symbol
 

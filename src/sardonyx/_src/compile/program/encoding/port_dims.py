@@ -7,10 +7,10 @@ of all outputs, and their dims.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sardonyx._src.compile.program import Step, TensorView
 from sardonyx._src.compile.program.steps.program import Program
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Known
 from sardonyx._src.ir.dims.atoms import Symbol, lone_atom
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sardonyx._src.compile.program import Buffer
+from sardonyx._src.dataclass import dataclass
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from heapq import heappop, heappush
 
 from sardonyx._src.compile.program import Buffer, Step, TensorView, element_bytes
@@ -27,6 +27,7 @@ from sardonyx._src.compile.program.steps.program import (
     Program,
     stage_of,
 )
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Known, evaluate
 
 MAX_PACKED_BY_SIZE = (

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from sardonyx._src.compile.program import Buffer, Step
 from sardonyx._src.compile.program.memory.live_range import LiveRange
 from sardonyx._src.compile.program.operands.lazy_constants import CACHE_LINE_BYTES
 from sardonyx._src.compile.program.steps.program import Program
+from sardonyx._src.dataclass import dataclass
 
 MIN_BYTES = 1 << 16  # the least size of a buffer that borrows memory, and of an output that lends it
 # Malloc maps pages for a large NumPy array, which then begins 16 bytes after a cache line; 48 bytes later

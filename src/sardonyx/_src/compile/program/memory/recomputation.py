@@ -13,7 +13,7 @@ bits, since the same kernels compute them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Literal
 
@@ -28,6 +28,7 @@ from sardonyx._src.compile.program.memory.step_graph import (
 )
 from sardonyx._src.compile.program.steps.program import Action, FallbackOp, Program
 from sardonyx._src.compile.program.steps.step import Jump
+from sardonyx._src.dataclass import dataclass
 
 METADATA_KEY = "sardonyx.train.checkpointing"  # metadata of a model: "auto", or the greatest number of bytes
 MAX_SEGMENTS = 32

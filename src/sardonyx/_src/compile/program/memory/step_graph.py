@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from sardonyx._src.compile.program import Buffer, Step
 from sardonyx._src.compile.program.steps.program import Action, Program
+from sardonyx._src.dataclass import dataclass
 
 
 @dataclass(slots=True)

@@ -6,7 +6,6 @@ Each layout is a small class that recognizes the tensors in this layout (`view`)
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 from sardonyx._src.compile.program.operands.tensor import (
@@ -15,6 +14,7 @@ from sardonyx._src.compile.program.operands.tensor import (
     channels_last_permutation,
     dense_temporary,
 )
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known
 

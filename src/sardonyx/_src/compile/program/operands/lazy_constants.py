@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.io.memory_release import release_pages
 from sardonyx._src.ir import Array
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 from operator import mul
 from typing import Literal
 
 from sardonyx._src.compile.program.operands.lazy_constants import LazyConstant
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Known, dim_product

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Known
 
 IMAGE_ARGUMENTS = (

@@ -9,11 +9,11 @@ its assumptions.  It returns the conditions of Ifs as additional outputs, and ch
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array, Node, TensorType, Value
 
 MAX_PARAMETER_ELEMENTS = 64

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from sardonyx._src.compile.program import EXACT, Buffer, Guard, Kernel, Precision, Step, TensorView
 from sardonyx._src.compile.program.steps.assumptions import BranchTaken, Observation
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Model, Node, Value
 from sardonyx._src.ir.dims import Expr, Known
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeAlias
 
 from sardonyx._src.compile.codegen import Parameters, Target
 from sardonyx._src.compile.program.operands.tensor import TensorView
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Expr, Known
 
 KernelSource: TypeAlias = Callable[[str, Target], str]

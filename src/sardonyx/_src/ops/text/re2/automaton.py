@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, lru_cache
 
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import LimitError
 from sardonyx._src.ops.text.re2.characters import (
     LAST_CODE_POINT,

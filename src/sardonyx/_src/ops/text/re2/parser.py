@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import LimitError
 from sardonyx._src.ops.text.re2.characters import (
     ANY_CHARACTER,

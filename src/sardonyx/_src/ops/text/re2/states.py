@@ -6,10 +6,11 @@ transitions yet; fragments are concatenated, alternated and copied by renumberin
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum, auto
 from itertools import pairwise
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import LimitError
 from sardonyx._src.ops.text.re2.characters import Ranges
 

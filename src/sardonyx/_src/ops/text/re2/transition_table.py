@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ops.text.re2.automaton import DEAD_STATE, EDGE, Expression, Matcher, compile_expression
 
 Numbers = NDArray[np.int64]

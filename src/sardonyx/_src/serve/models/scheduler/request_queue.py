@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.interp.run_control import CancellationToken
 from sardonyx._src.ops.api import RunResult
 from sardonyx._src.serve.batching.joining import BatchKey

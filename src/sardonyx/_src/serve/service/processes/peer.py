@@ -12,8 +12,8 @@ import pickle
 import socket
 import struct
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.serve.protocol.failures import internal_failure
 

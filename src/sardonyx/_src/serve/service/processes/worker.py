@@ -6,8 +6,8 @@ import asyncio
 import socket
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InputError, SardonyxError
 from sardonyx._src.serve.models.model_config import ModelConfig
 from sardonyx._src.serve.models.model_files import ModelFiles

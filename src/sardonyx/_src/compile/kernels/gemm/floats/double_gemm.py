@@ -9,7 +9,6 @@ for panel of columns of an item of the batch, for group of rows:        # a unit
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, StackSlot, Target, float32_bits
@@ -21,6 +20,7 @@ from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace
 from sardonyx._src.compile.kernels.loops.vectors import first_lanes, i64, load_typed, store_vector
 from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import ceil_div
 
 DOUBLE = LLVMType("double")

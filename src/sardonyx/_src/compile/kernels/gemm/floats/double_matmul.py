@@ -6,7 +6,6 @@ row of a group.  A group at the end of a block repeats the block's last row.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -16,6 +15,7 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant
 from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import ceil_div
 

@@ -8,7 +8,6 @@ Low-Rank Adaptation of Large Language Models", 2021.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen import LLVMValue, Parameters, float32_bits
 from sardonyx._src.compile.kernels.gemm.packing.panels import Panels
@@ -20,6 +19,7 @@ from sardonyx._src.compile.kernels.gemm.tile.accumulators import (
 from sardonyx._src.compile.kernels.gemm.tile.microkernel import clamp_row
 from sardonyx._src.compile.kernels.gemm.tile.row_blocks import RowBlock
 from sardonyx._src.compile.program import KernelArgument, TensorView
+from sardonyx._src.dataclass import dataclass
 
 # The name of the left operand, whose batch strides are passed like those of an epilogue's matrix operand.
 LOW_RANK = "a2"

@@ -11,7 +11,7 @@ Blocks depend only on k: a row has the same bits whatever the other rows, the ti
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from sardonyx._src.compile.codegen import I64, LLVMValue
@@ -44,6 +44,7 @@ from sardonyx._src.compile.kernels.gemm.tile.row_blocks import (
     loop_row_blocks,
 )
 from sardonyx._src.compile.kernels.tuning import GemmTuning
+from sardonyx._src.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

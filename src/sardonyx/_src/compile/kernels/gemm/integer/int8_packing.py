@@ -8,7 +8,6 @@ microkernel multiplies by int8.  The last word is padded with zeros.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, StackSlot, Target
@@ -25,6 +24,7 @@ from sardonyx._src.compile.kernels.gemm.packing.panels import Panels, choose_pan
 from sardonyx._src.compile.kernels.loops.vectors import i64, load_typed, loop_vectors, store_vector
 from sardonyx._src.compile.program import Kernel, Step, TensorView
 from sardonyx._src.compile.program.operands.tensor import dense_temporary
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import ceil_div, dim_product
 

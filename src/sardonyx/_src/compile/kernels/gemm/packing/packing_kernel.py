@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -30,6 +29,7 @@ from sardonyx._src.compile.kernels.loops.vectors import (
 from sardonyx._src.compile.kernels.tuning import GemmTuning, tuning_for
 from sardonyx._src.compile.llvm.loaded_kernels import kernel_address
 from sardonyx._src.compile.program import Kernel
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.io.memory_release import release_pages
 from sardonyx._src.ir import Array
 

@@ -9,7 +9,6 @@ Source: the packing of B in Goto and van de Geijn (2008) and BLIS, without block
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -28,6 +27,7 @@ from sardonyx._src.compile.kernels.loops.lanes import transpose
 from sardonyx._src.compile.kernels.loops.vectors import load_vector, loop_masked_vectors, store_vector, urem
 from sardonyx._src.compile.kernels.tuning import tuning_for
 from sardonyx._src.compile.program import Buffer, Kernel, KernelArgument, Step, TensorView, row_major_strides
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Known, ceil_div, dim_product
 

@@ -11,7 +11,6 @@ Source: Goto and van de Geijn (2008); the microkernel of BLIS.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
@@ -39,6 +38,7 @@ from sardonyx._src.compile.kernels.gemm.tile.quantized_rows import match_quantiz
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import RegisterTile
 from sardonyx._src.compile.kernels.loops.vectors import prefetch as prefetch_l1
 from sardonyx._src.compile.kernels.tuning import GemmTuning, tuning_for
+from sardonyx._src.dataclass import dataclass
 
 F32 = LLVMType("float")
 

@@ -10,10 +10,9 @@ Architectures Software Developer's Manual, volume 1, chapter 18.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.dataclass import dataclass
 
 TILE_ROWS = 16  # rows of a tile
 TILE_BYTES = 64  # bytes of a row

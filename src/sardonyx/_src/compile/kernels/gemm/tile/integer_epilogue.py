@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sardonyx._src.compile.codegen import LLVMType
 from sardonyx._src.compile.codegen.canonical_text import canonical_text
@@ -10,6 +10,7 @@ from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS, memory_ty
 from sardonyx._src.compile.codegen.expressions import Scalar
 from sardonyx._src.compile.kernels.epilogue import Epilogue, epilogue_key
 from sardonyx._src.compile.program import TensorView
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 
 

@@ -16,7 +16,7 @@ the number of blocks, not with their product (Higham, "The Accuracy of Floating 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from sardonyx._src.compile.codegen import LLVMValue
@@ -28,6 +28,7 @@ from sardonyx._src.compile.kernels.gemm.tile.accumulators import (
 )
 from sardonyx._src.compile.kernels.gemm.tile.microkernel import dispatch_tile
 from sardonyx._src.compile.kernels.gemm.tile.output import TileStore
+from sardonyx._src.dataclass import dataclass
 
 EmitRows: TypeAlias = Callable[[int], None]  # emits code for a number of rows of a tile
 

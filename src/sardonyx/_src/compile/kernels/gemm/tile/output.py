@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen import LLVMValue, Parameters
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
@@ -15,6 +14,7 @@ from sardonyx._src.compile.kernels.epilogue import (
     load_operands,
 )
 from sardonyx._src.compile.program import KernelArgument, TensorView
+from sardonyx._src.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

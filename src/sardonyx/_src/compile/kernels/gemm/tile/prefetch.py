@@ -5,10 +5,11 @@ Prefetches occupy the line fill buffers through which the microkernel loads the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sardonyx._src.compile.codegen import I64, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.dataclass import dataclass
 
 CACHE_LINE_FLOATS = 16
 CACHE_LINE_BYTES = 4 * CACHE_LINE_FLOATS

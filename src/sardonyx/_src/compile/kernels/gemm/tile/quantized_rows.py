@@ -9,7 +9,6 @@ restores the order.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Target
@@ -20,6 +19,7 @@ from sardonyx._src.compile.kernels.elementwise.quantization import QUANTIZED_RAN
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.tile.integer_epilogue import IntegerEpilogue
 from sardonyx._src.compile.kernels.loops.lanes import shuffle
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 
 LANES = 16  # lanes of int32 in a vector

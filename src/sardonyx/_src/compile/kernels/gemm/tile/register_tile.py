@@ -7,8 +7,6 @@ Source: Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplicatio
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.gemm.tile.amx_tiles import (
     BLOCKS,
@@ -18,6 +16,7 @@ from sardonyx._src.compile.kernels.gemm.tile.amx_tiles import (
     has_amx_int8,
 )
 from sardonyx._src.compile.kernels.tuning import GemmTuning, tuning_for
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Known
 
 MAX_TILE_WORDS = TILE_BYTES // WORD_BYTES

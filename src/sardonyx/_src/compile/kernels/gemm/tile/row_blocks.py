@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen import I64, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.gemm.tile.accumulators import Microkernel
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import RegisterTile
 from sardonyx._src.compile.kernels.tuning import GemmTuning
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Known
 
 MIN_BALANCE_GAIN = 0.02  # least gain that justifies another division, as a share of the time of one thread

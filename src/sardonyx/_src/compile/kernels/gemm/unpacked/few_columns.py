@@ -6,7 +6,6 @@ The matrix is a constant, or is computed in the run and has contiguous columns, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -26,6 +25,7 @@ from sardonyx._src.compile.kernels.loops.batch_space import batch_space, exchang
 from sardonyx._src.compile.kernels.loops.iteration_space import ensure_dim
 from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView, row_major_strides
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Known, ceil_div

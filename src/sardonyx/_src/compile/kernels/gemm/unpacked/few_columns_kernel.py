@@ -13,8 +13,6 @@ target, and lanes are added in a fixed tree, so that results depend neither on t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, StackSlot, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.epilogue import Epilogue, emit_epilogue
@@ -32,6 +30,7 @@ from sardonyx._src.compile.kernels.loops.vectors import (
     store_vector,
 )
 from sardonyx._src.compile.kernels.tuning import GemmTuning
+from sardonyx._src.dataclass import dataclass
 
 GRID = 16  # lanes of partial sums, and rows of a group
 VECTOR = LLVMType("float", GRID)

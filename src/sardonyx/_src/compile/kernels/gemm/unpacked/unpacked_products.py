@@ -8,7 +8,7 @@ Where only a run knows the number of rows, `split_off_one_row` has both.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.epilogue import Epilogue, OperandLayout
@@ -22,6 +22,7 @@ from sardonyx._src.compile.kernels.gemm.unpacked.transposed_left import exchange
 from sardonyx._src.compile.kernels.gemm.unpacked.vector_matrix import is_vector_product, vector_matrix_step
 from sardonyx._src.compile.kernels.loops.batch_space import exchange_dims
 from sardonyx._src.compile.program import Step, TensorView
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Known, dim_max, dim_min, dim_product
 
 

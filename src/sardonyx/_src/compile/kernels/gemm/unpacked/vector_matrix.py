@@ -12,7 +12,6 @@ at a time; memory delivers them faster than the many short pieces that a registe
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 from sardonyx._src.compile.codegen import I64, LLVMValue, Parameters, Target
@@ -37,6 +36,7 @@ from sardonyx._src.compile.kernels.loops.vectors import (
 )
 from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import ceil_div
 

@@ -7,11 +7,10 @@ logarithms of its tokens' probabilities.
 from __future__ import annotations
 
 import math
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from sardonyx._src.dataclass import dataclass
 from sardonyx_generation.arrays import Array
 
 UNSTARTED = (

@@ -6,10 +6,11 @@ queries and keys of cross attention (`cross_qk`) and for the probabilities of si
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from sardonyx import DataType
-from sardonyx._src.dataclass import dataclass
 from sardonyx.errors import EvaluationError
 from sardonyx.ir import Graph, TensorType
 from sardonyx.plugins import Inference, RunContext, check_result_bytes, operator

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from sardonyx._src.dataclass import dataclass
 from sardonyx.errors import EvaluationError
 from sardonyx_generation.arrays import Array
 

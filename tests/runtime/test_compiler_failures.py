@@ -107,9 +107,10 @@ def test_a_failure_of_any_stage_is_made_good(stage: str, monkeypatch: pytest.Mon
     assert_refuses(text)
 
 
-def test_the_fast_path_is_optional(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sardonyx._src.runtime.runs.execution_context.build_fast_path", raise_defect)
-    session = assert_answers(new_text())
+@pytest.mark.parametrize(("builder", "length"), [("SizedPath", "N"), ("build_fast_path", "2")])
+def test_the_fast_path_is_optional(builder: str, length: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"sardonyx._src.runtime.runs.execution_context.{builder}", raise_defect)
+    session = assert_answers(new_text().replace("[N,", f"[{length},"))
     assert session.engine == "native" and session.stats.fast_path_runs == 0
 
 

@@ -30,7 +30,7 @@ def test_without_ray_the_package_to_install_is_named(
     monkeypatch.chdir(tmp_path)
     pq.write_table(TABLE, "in.parquet")
     sx.save(model, "m.onnx")
-    with pytest.raises(sx.MissingPackage, match=r"pip install sardonyx\[ray\]") as error:
+    with pytest.raises(sx.MissingPackage, match=r"pip install 'sardonyx\[ray\]'") as error:
         sx.score(model, "in.parquet", ray=True)
     assert error.value.package == "ray"
     assert main("score m.onnx in.parquet -o out.parquet --ray 10.0.0.1:6379".split()) != 0

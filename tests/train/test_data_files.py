@@ -53,7 +53,7 @@ def test_parquet_files(tmp_path: Path) -> None:
 def test_parquet_files_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "train.parquet").write_bytes(b"PAR1")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(sx.MissingPackage, match=r"pip install sardonyx\[train\]"):
+    with pytest.raises(sx.MissingPackage, match=r"pip install 'sardonyx\[train\]'"):
         read_columns(str(tmp_path / "train.parquet"))
 
 

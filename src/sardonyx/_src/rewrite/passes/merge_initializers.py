@@ -65,7 +65,11 @@ def candidates(graph: Graph, edit: Edit) -> Iterator[list[Value]]:
 
 def is_comparable(tensor: Tensor) -> bool:
     """Whether elements can be compared as they are stored: to unpack a matrix of weights takes longer than it saves."""
-    return tensor.dtype.bits >= 8 or tensor.size < LARGE_ELEMENTS or stored_bytes(tensor) is not None
+    return not is_packed(tensor) or tensor.size < LARGE_ELEMENTS or stored_bytes(tensor) is not None
+
+
+def is_packed(tensor: Tensor) -> bool:
+    return tensor.dtype is not DataType.STRING and tensor.dtype.bits < 8
 
 
 def stored_bytes(tensor: Tensor) -> Array | None:
@@ -77,7 +81,7 @@ def stored_bytes(tensor: Tensor) -> Array | None:
 
 
 def elements(tensor: Tensor) -> Array:
-    stored = stored_bytes(tensor) if tensor.dtype.bits < 8 else None
+    stored = stored_bytes(tensor) if is_packed(tensor) else None
     return tensor.numpy() if stored is None else stored
 
 

@@ -21,6 +21,7 @@ from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.layouts.assignment import assign_layouts
 from sardonyx._src.compile.layouts.laid_out import LaidOutGraph
 from sardonyx._src.compile.layouts.verify import verify_layouts
+from sardonyx._src.compile.llvm.async_compile import start_worker
 from sardonyx._src.compile.llvm.loaded_kernels import compile_kernel_async
 from sardonyx._src.compile.lower.driver import lower
 from sardonyx._src.compile.partition import RegionGraph, Scope
@@ -87,6 +88,8 @@ def compile_stages(
     defects: list[CompilationError] | None = [] if tolerant else None
     prepared = prepare_model(model, is_supported, defects, assumptions=assumptions)
     prepared = replace(prepared, precision=precision)
+    if prepared.sizes or prepared.data_dependent_sizes:
+        start_worker()  # it loads LLVM meanwhile, for the size function, which no library has
     refused: frozenset[Node] = frozenset()
     while True:
         try:

@@ -259,12 +259,12 @@ processes = None
 try:
     with async_compile.async_compilation(2):
         for i in range(400):
-            jit.compile_module_async(TWICE.replace("twice", f"twice{i}"), None)
+            jit.compile_module_async(jit.Module.of_text(TWICE.replace("twice", f"twice{i}")), None)
         async_compile.query_host_info()
         processes = [worker.process for worker in async_compile.ActiveCompiler.compiler.pool.workers]
         print(*(process.pid for process in processes), flush=True)
         for i in range(400):
-            jit.object_code(TWICE.replace("twice", f"twice{i}"), None)
+            jit.object_code(jit.Module.of_text(TWICE.replace("twice", f"twice{i}")), None)
 except KeyboardInterrupt:
     print(all(process.returncode is not None for process in processes), flush=True)
     sys.exit(5)

@@ -49,14 +49,14 @@ def wait_for_record(folder: Path) -> None:
 def test_a_session_runs_while_its_entry_is_flushed(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gate, fsync = threading.Event(), os.fsync
+    path, gate, fsync = save(tmp_path / "model.onnx"), threading.Event(), os.fsync
 
     def wait_and_flush(fd: int) -> None:
         gate.wait(SECONDS)
         fsync(fd)
 
     monkeypatch.setattr(os, "fsync", wait_and_flush)
-    session = sx.Session(save(tmp_path / "model.onnx"), engine="native")
+    session = sx.Session(path, engine="native")
     x = np.array([[1, 2]], np.float32)
     assert session.run({"x": x})["y"].tolist() == [[1, 4]]
     assert len([*(folder / "programs").glob("*.sdx")]) == 1
@@ -69,7 +69,7 @@ def test_a_session_runs_while_its_entry_is_flushed(
 def test_an_entry_that_changes_before_it_is_flushed_is_not_recorded(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    flushed, fsync = threading.Event(), os.fsync
+    path, flushed, fsync = save(tmp_path / "model.onnx"), threading.Event(), os.fsync
 
     def change_and_flush(fd: int) -> None:
         fsync(fd)
@@ -77,7 +77,7 @@ def test_an_entry_that_changes_before_it_is_flushed_is_not_recorded(
         flushed.set()
 
     monkeypatch.setattr(os, "fsync", change_and_flush)
-    sx.Session(save(tmp_path / "model.onnx"), engine="native")
+    sx.Session(path, engine="native")
     assert flushed.wait(SECONDS)
     time.sleep(0.2)
     assert records(folder) == []

@@ -92,7 +92,7 @@ def test_without_the_extra_the_error_names_it(
     name: str, package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(MissingPackage, match=r'pip install "sardonyx\[view\]"') as caught:
+    with pytest.raises(MissingPackage, match=r"pip install 'sardonyx\[view\]'") as caught:
         drawings.import_engine() if package == "mini-racer" else drawings.draw_png("<svg/>", 1.0)
     assert caught.value.package == package
 

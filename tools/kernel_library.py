@@ -34,7 +34,6 @@ from sardonyx._src.runtime.limits.thread_pool import run_loop_module
 from sardonyx._src.runtime.programs.arrays import FIELDS, entry_module
 
 PROGRESS_INTERVAL = 10.0  # seconds
-VENDORS = ("AuthenticAMD", "GenuineIntel")
 
 
 def kernels_of(target: Target, corpus: Corpus) -> Iterator[Kernel]:
@@ -96,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options.out.mkdir(exist_ok=True)
     for target_class in CLASSES:
         if target_class.name in options.classes.split(","):
-            target = target_of(target_class, LINUX_TRIPLE, compiler_version() or "", VENDORS[0])
+            target = target_of(target_class, LINUX_TRIPLE, compiler_version() or "", target_class.vendor)
             modules = modules_of(target, corpus, options.least)
             path = options.out / f"{target_class.name}{SUFFIX}"
             write_library(path, compile_all(modules, target, options.jobs))

@@ -16,9 +16,18 @@ from sardonyx._src.compile.linker.features import X86_FLAGS, saved_program_machi
 from sardonyx._src.compile.llvm import compiler
 from sardonyx._src.compile.llvm import host_target as processor
 from sardonyx._src.compile.llvm.cache import ObjectCache
-from sardonyx._src.compile.llvm.host_target import LINUX_TRIPLE, linux_features, target_from_info
+from sardonyx._src.compile.llvm.host_target import LINUX_TRIPLE, linux_features, target_from_info, vendor
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.compile.llvm.target_classes import CLASSES, TargetClass, classes_of
+from sardonyx._src.compile.llvm.target_classes import (
+    AMD,
+    CLASSES,
+    V2,
+    V3,
+    V4,
+    V4_BF16,
+    TargetClass,
+    classes_of,
+)
 
 needs_x86_linux = pytest.mark.skipif(saved_program_machine() != "x86_64", reason="for x86-64 under Linux")
 PRINT_TARGET = """
@@ -88,17 +97,17 @@ def test_classes_are_ordered_and_checked_when_code_is_loaded() -> None:
     ("features", "name", "lanes", "has_fma", "registers"),
     [
         (("cmov", "sse2"), "x86-64", 4, False, 16),
-        ((*CLASSES[6].features, "avx"), "x86-64-v2", 4, False, 16),
-        (CLASSES[5].features, "x86-64-v3", 8, True, 16),
-        (tuple(name for name in CLASSES[5].features if name != "f16c"), "x86-64-v2", 4, False, 16),
-        ((*CLASSES[3].features, "avxvnni"), "x86-64-v4", 16, True, 32),
-        ((*CLASSES[1].features, "avx512vbmi", "gfni"), "x86-64-v4-bf16", 16, True, 32),
+        ((*V2, "avx"), "x86-64-v2", 4, False, 16),
+        (V3, "x86-64-v3", 8, True, 16),
+        (tuple(name for name in V3 if name != "f16c"), "x86-64-v2", 4, False, 16),
+        ((*V4, "avxvnni"), "x86-64-v4", 16, True, 32),
+        ((*V4_BF16, "avx512vbmi", "gfni"), "x86-64-v4-zen4", 16, True, 32),
     ],
 )
 def test_features_determine_the_class(
     features: tuple[str, ...], name: str, lanes: int, has_fma: bool, registers: int
 ) -> None:
-    assert classes_of(features)[0].name == name
+    assert classes_of(features, AMD)[0].name == name
     target = target_from_info({**INFO, "features": text_of(features)})
     assert (target.lanes, target.has_fma, target.registers) == (lanes, has_fma, registers)
     assert target.vendor == "AuthenticAMD"
@@ -111,12 +120,19 @@ def test_a_lower_class_can_be_chosen(tmp_path: Path) -> None:
 
 
 def test_unknown_and_unsupported_classes_are_errors() -> None:
-    info = {**INFO, "features": text_of(CLASSES[5].features)}
+    info = {**INFO, "features": text_of(V3)}
     with pytest.raises(sx.InputError, match=r"SARDONYX_TARGET must be one of .*x86-64-v2.*; got 'haswell'"):
         target_from_info(info, "haswell")
     with pytest.raises(sx.UnsupportedProcessor, match="requires avx512f") as caught:
         target_from_info(info, "x86-64-v4")
     assert "avx512f" in caught.value.features
+
+
+def test_processors_of_another_vendor_are_of_the_class_for_all() -> None:
+    assert [c.name for c in classes_of(V4_BF16, "GenuineIntel")][:2] == ["x86-64-v4-bf16", "x86-64-v4-vnni"]
+    info = {**INFO, "cpu": "sapphirerapids", "features": text_of(V4_BF16)}
+    with pytest.raises(sx.UnsupportedProcessor, match="requires AuthenticAMD"):
+        target_from_info(info, "x86-64-v4-zen4")
 
 
 def test_arm_has_fma() -> None:
@@ -154,7 +170,7 @@ def test_a_session_compiles_for_the_chosen_class(tmp_path: Path) -> None:
         "print(session.stats.compilations, y.tobytes().hex())"
     )
     lines = []
-    best = classes_of(linux_features())[0].name
+    best = classes_of(linux_features(), vendor())[0].name
     for name in ("x86-64", best, "x86-64"):
         environment = {**os.environ, "SARDONYX_CACHE": str(tmp_path / "cache"), "SARDONYX_TARGET": name}
         process = subprocess.run(

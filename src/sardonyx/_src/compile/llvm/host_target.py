@@ -17,7 +17,7 @@ from pathlib import Path
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.linker.features import CPUINFO, X86_FLAGS, host_features, saved_program_machine
 from sardonyx._src.compile.llvm.cache import default_cache
-from sardonyx._src.compile.llvm.target_classes import CLASSES, TargetClass, classes_of, target_of
+from sardonyx._src.compile.llvm.target_classes import AMD, CLASSES, TargetClass, classes_of, target_of
 from sardonyx._src.errors import InputError, MissingPackage, UnsupportedProcessor
 
 IDENTITY_FIELDS = frozenset(  # fields of /proc/cpuinfo that distinguish processors, on AArch64
@@ -25,7 +25,7 @@ IDENTITY_FIELDS = frozenset(  # fields of /proc/cpuinfo that distinguish process
 )
 LINUX_TRIPLE = "x86_64-unknown-linux-gnu"
 HOST_INFO_ENTRY = "host info"
-VENDOR_OF_CPU = (("znver", "AuthenticAMD"),)  # by the first letters of LLVM's name of a processor
+VENDOR_OF_CPU = (("znver", AMD),)  # by the first letters of LLVM's name of a processor
 PathStamp = tuple[str, int, int, int]  # path, size, times of modification and change
 
 
@@ -79,7 +79,7 @@ def target_from_info(info: dict[str, str], class_name: str = "") -> Target:
     Processors other than of x86-64 are targets themselves.
     """
     names = {name[1:] for name in info["features"].split(",") if name[:1] == "+"}
-    classes = classes_of(names) if info["triple"].startswith("x86_64") else []
+    classes = classes_of(names, vendor_of(info["cpu"])) if info["triple"].startswith("x86_64") else []
     if class_name:
         classes = [require_class(class_name, classes, names)]
     if not classes:
@@ -97,7 +97,7 @@ def processor_identity() -> tuple[str, ...]:
         return tuple(cpu_identity())
     names = linux_features()
     chosen = os.environ.get("SARDONYX_TARGET", "")
-    classes = classes_of(names)
+    classes = classes_of(names, vendor())
     best = require_class(chosen, classes, names) if chosen else classes[0]
     return best.name, vendor()
 
@@ -109,7 +109,9 @@ def require_class(name: str, classes: list[TargetClass], features: set[str]) -> 
             f"SARDONYX_TARGET must be one of {', '.join(known)}; got {name!r}", name="SARDONYX_TARGET"
         )
     if known[name] not in classes:
-        missing = tuple(X86_FLAGS[f] for f in known[name].features if f not in features)
+        missing = tuple(X86_FLAGS[f] for f in known[name].features if f not in features) or (
+            known[name].vendor,
+        )
         raise UnsupportedProcessor(
             f"SARDONYX_TARGET must be a class of this processor ({', '.join(c.name for c in classes) or 'none'}); "
             f"got {name!r}, which requires {', '.join(missing)}",

@@ -13,8 +13,8 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.gemm.integer.integer_microkernel import load_word
 from sardonyx._src.compile.kernels.gemm.tile.accumulators import Microkernel, TileArithmetic, vector_slot
 from sardonyx._src.compile.kernels.gemm.tile.amx_tiles import has_amx_bf16
+from sardonyx._src.compile.llvm.target_classes import AMD
 
-AMD = "AuthenticAMD"  # as Linux names the vendor
 BF16_LANES = 16  # float32 lanes of a vector of the targets that have the instructions (AVX-512)
 
 

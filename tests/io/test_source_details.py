@@ -77,6 +77,21 @@ def test_unknown_fields_that_are_dropped_with_a_rank_are_noted_once(new_type: Te
     assert [str(note) for note in model.notes] == [f"value_info: {what}"]
 
 
+def test_unknown_fields_of_a_second_declaration_are_noted_after_a_renaming() -> None:
+    record = identity_model()
+    second = decode(encode(graph_of(record).input[0]), m.ValueInfoProto)
+    shape_of(second).dim[1].add_unknown(UNKNOWN)
+    graph_of(record).value_info.append(second)
+    model = rename(sx.load(record), Renaming(values={"x": "z"}))
+    assert shape_of(graph_of(saved(model)).value_info[0]).dim[1].unknown == [UNKNOWN]
+    assert model.notes == []
+    model.graph.inputs[0].type = TensorType(DataType.FLOAT, (2,))
+    saved(model)
+    assert [note.message for note in model.notes] == [
+        "unknown fields of the type of 'z' are left out: its shape or kind has changed"
+    ]
+
+
 def test_unknown_fields_that_are_dropped_in_a_branch_are_noted() -> None:
     record = parse_record(
         "g (bool c, float[N,2] x) => (float[N,2] y) { y = If(c) "

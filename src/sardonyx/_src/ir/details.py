@@ -66,6 +66,9 @@ class Restatement(NamedTuple):
     stated: Value  # detached: it belongs to no graph
     read_type: Type | None
 
+    def rename(self, names: Mapping[str, str]) -> Restatement:
+        return self._replace(name=names.get(self.name, self.name))
+
 
 class Declarations(NamedTuple):
     """The value_info of a graph as its file lists it; values are identified by name.
@@ -84,12 +87,11 @@ class Declarations(NamedTuple):
 
     def rename(self, names: Mapping[str, str]) -> Declarations:
         """The declarations after values have been renamed; names that are not in the map stay."""
-        renamed = {name: names.get(name, name) for name in self.order}
         return Declarations(
-            tuple(renamed.values()),
-            {renamed[name]: other for name, other in self.restated.items()},
-            {i: other._replace(name=names.get(other.name, other.name)) for i, other in self.inputs.items()},
-            {i: other._replace(name=names.get(other.name, other.name)) for i, other in self.outputs.items()},
+            tuple(names.get(name, name) for name in self.order),
+            {names.get(name, name): other.rename(names) for name, other in self.restated.items()},
+            {i: other.rename(names) for i, other in self.inputs.items()},
+            {i: other.rename(names) for i, other in self.outputs.items()},
             self.undefined,
         )
 

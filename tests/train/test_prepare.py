@@ -200,6 +200,23 @@ def test_dropout_drops_in_training_only(graph: str) -> None:
     assert float(np.asarray(again)) != float(results["loss"])
 
 
+@pytest.mark.parametrize(("mask", "y"), [("k", "Sub(d, c)"), ('""', "Sub(d, m)")], ids=["read", "omitted"])
+def test_a_mask_that_the_model_reads_is_the_mask_of_the_dropout(mask: str, y: str) -> None:
+    cast = f"c = Cast<to = 1>({mask})" if mask == "k" else ""
+    model = parse_text(
+        f"""g (float[N, 2] x) => (float[N, 2] y) <float[2, 2] w = {{1, 0, 0, 1}}, float ratio = {{0.5}}> {{
+          m = MatMul(x, w) d, {mask} = Dropout(m, ratio) {cast} y = {y} }}"""
+    )
+    prepared = prepare(model, loss="mse", optimizer=SGD(rate=0))
+    assert sx.check(prepared).diagnostics == ()
+    x = np.ones((1000, 2), np.float32)
+    session, results = run(prepared, x=x, target=np.zeros_like(x))
+    # Elements are 2 - 1 if kept.  Dropped ones are 0 - 0 with the mask, and 0 - 1 without it.
+    mean_square = float(results["loss"])
+    assert 0.4 < mean_square < 0.6 if mask == "k" else mean_square == 1
+    np.testing.assert_array_equal(np.asarray(session.infer({"x": x})["y"]), np.zeros_like(x))
+
+
 HALF = """g ({t}[N, 2] x) => ({t}[N, 1] y) <{t}[2, 1] w = {{{bits}}}> {{ y = MatMul(x, w) }}"""
 
 ONE_AND_TWO = {"float16": "15360, 16384", "bfloat16": "16256, 16384"}  # the bits of 1 and 2

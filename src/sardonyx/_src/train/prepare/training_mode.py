@@ -150,17 +150,19 @@ def extend_node(
     attributes: Mapping[str, Attribute],
     extra: Sequence[str],
 ) -> Sequence[Value]:
-    """Replaces a node of one output by one with these inputs and attributes and with extra outputs, which are returned.
+    """Replaces a node by one with these inputs and attributes and with more outputs.
 
-    extra: the names of the extra outputs.
+    extra: suffixes for the names of the outputs after the first one; those that the node has already stay.  Returns
+        these outputs.
     """
-    graph, stem = node.graph, node.outputs[0].name
+    graph, old = node.graph, node.outputs
     assert graph is not None, f"{node!r} is in no graph"
-    added = [Value(b.fresh_names.fresh(f"{stem}_{name}")) for name in extra]
-    first = Value(stem)
-    replacement = Node(node.op_type, inputs, [first, *added], dict(attributes), name=node.name)
+    new = [Value(b.fresh_names.fresh(f"{old[0].name}_{suffix}")) for suffix in extra]
+    replacement = Node(node.op_type, inputs, [Value(old[0].name), *new], dict(attributes), name=node.name)
     graph.insert_before(node, replacement)
-    replacement.take_output(0, node.outputs[0])
+    for i, output in enumerate(old):
+        if output.name:  # an omitted output has none; the new node needs it
+            replacement.take_output(i, output)
     node.set_inputs(())
     graph.remove(node)
-    return added
+    return replacement.outputs[1:]

@@ -12,6 +12,7 @@ import pytest
 import sardonyx as sx
 from models import parse_model
 from sardonyx._src.compile.program import Step
+from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir import Array, Model
 from sardonyx._src.ir.build import attribute
 from sardonyx._src.ops.ml.identity_key import IdentityKey
@@ -20,7 +21,7 @@ from sardonyx._src.ops.text.token_runs import MARK
 from sardonyx._src.ops.text.word_counts import MARK_NUMBER, WordCounter, word_counter
 from sardonyx._src.runtime.engine.engine import NativeEngine
 from sardonyx._src.runtime.fast_path.bound_calls import BoundCall, ReplacedCall
-from sardonyx._src.runtime.session.session import Session
+from sardonyx._src.runtime.session.session import ENGINES, Session
 
 MICROSOFT = '"com.microsoft": 1'
 WORDS = [
@@ -125,6 +126,18 @@ def test_cases_of_every_alphabet(action: str, alphabet: str) -> None:
     session, y = run_twice(model, texts, (40, 1))
     assert replaced_calls(session) == 3
     np.testing.assert_array_equal(y, expected_of(model, texts, (40, 1)))
+
+
+def test_a_locale_without_support_is_refused_when_its_casing_rules_apply() -> None:
+    normalizer = 'is_case_sensitive = 1, locale = "lt_LT", case_change_action = "{}"'
+    model, texts = text_model(normalizer=normalizer.format("NONE")), draw_texts(9)
+    session, y = run_twice(model, texts, (9, 1))
+    assert replaced_calls(session) == 3
+    np.testing.assert_array_equal(y, expected_of(model, texts, (9, 1)))
+    for engine in ENGINES:
+        session = sx.Session(text_model(normalizer=normalizer.format("LOWER")), engine=engine)
+        with pytest.raises(EvaluationError, match="locale must not be Lithuanian"):
+            session.run({"x": np.array(texts, object).reshape(9, 1)})
 
 
 def test_a_vector_of_texts_needs_no_reshape() -> None:

@@ -57,7 +57,14 @@ def test_other_shapes_are_refused(shape: tuple[int, ...]) -> None:
 def test_locales_with_rules_that_are_missing_are_refused() -> None:
     with pytest.raises(EvaluationError, match=r"locale must .*; got 'lt_LT'; omit it or use another"):
         assert_case(case(WEEK, WEEK, locale="lt_LT", case_change_action="UPPER"))
-    assert_case(case(WEEK, WEEK, locale="lt_LT", is_case_sensitive=1))  # no case conversion is requested
+    with pytest.raises(EvaluationError, match=r"locale must .*; got 'lt_LT'; omit it or use another"):
+        assert_case(case(WEEK, WEEK, locale="lt_LT", stopwords=["x"]))
+
+
+def test_a_locale_matters_only_where_case_does() -> None:
+    assert_case(case(WEEK, WEEK, locale="lt_LT"))
+    kept = text("tuesday", "MONDAY")
+    assert_case(case(WEEK, kept, locale="lt_LT", stopwords=["Monday"], is_case_sensitive=1))
 
 
 def test_only_stop_words_change_the_size() -> None:

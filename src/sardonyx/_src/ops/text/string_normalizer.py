@@ -63,14 +63,15 @@ def eval_10(
 ) -> Array:
     """X: strings [C] or [1, C]; result: [D] or [1, D] with 1 <= D."""
     check_inputs(X, case_change_action)
-    language = language_of(locale) if case_change_action != "NONE" or not is_case_sensitive else ""
+    is_folded = bool(stopwords) and not is_case_sensitive
+    language = supported_language_of(locale) if is_folded or case_change_action != "NONE" else ""
     words = X.reshape(-1).tolist()
-    if stopwords and is_case_sensitive:
-        removed = frozenset(stopwords)
-        words = [word for word in words if word not in removed]
-    elif stopwords:
+    if is_folded:
         folded = fold_all(stopwords, language)
         words = [word for word in words if fold_case(word, language) not in folded]
+    elif stopwords:
+        removed = frozenset(stopwords)
+        words = [word for word in words if word not in removed]
     if case_change_action != "NONE":
         words = list(map(case_changer(case_change_action, language), words))
     return string_vector(words or [""]).reshape((1,) * (X.ndim - 1) + (-1,))
@@ -93,16 +94,21 @@ def check_inputs(X: Array, case_change_action: str) -> None:
 
 @lru_cache(maxsize=64)
 def language_of(locale: str) -> str:
-    """ "turkic" for a Turkish or Azeri locale, and "" for languages without special casing rules.
-
-    Raises EvaluationError for Lithuanian, whose casing rules are not implemented.
-    """
+    """ "turkic" for a Turkish or Azeri locale, "lithuanian", or "" for languages without special casing rules."""
     language = re.split("[-_.@]", locale, maxsplit=1)[0].lower()
     if language in ("lt", "lit", "lithuanian"):
+        return "lithuanian"
+    return "turkic" if language in ("tr", "tur", "turkish", "az", "aze", "azeri", "azerbaijani") else ""
+
+
+def supported_language_of(locale: str) -> str:
+    """`language_of`; raises EvaluationError for Lithuanian, whose casing rules are not implemented."""
+    language = language_of(locale)
+    if language == "lithuanian":
         raise EvaluationError(
             f"locale must not be Lithuanian, whose casing rules are not implemented; got {locale!r}; omit it or use another"
         )
-    return "turkic" if language in ("tr", "tur", "turkish", "az", "aze", "azeri", "azerbaijani") else ""
+    return language
 
 
 class CaseChanger(NamedTuple):
@@ -112,14 +118,17 @@ class CaseChanger(NamedTuple):
 
 
 def plain_case_changer(attributes: Mapping[str, object]) -> CaseChanger | None:
-    """The effect of a node with these attributes on each string; None if it may remove strings, or depends on a language."""
+    """The effect of a node with these attributes on each string; None if it may remove strings, or depends on a language.
+
+    It never raises, since it is called before the run: a locale that is not supported is an error only where the node runs.
+    """
     action = str(attributes["case_change_action"])
     if attributes.get("stopwords") or action not in CASE_ACTIONS:
         return None
+    if action == "NONE":
+        return CaseChanger(None)
     language = language_of(str(attributes.get("locale", "en_US")))
-    if language:
-        return None
-    return CaseChanger(None if action == "NONE" else case_changer(action, language))
+    return None if language else CaseChanger(case_changer(action, language))
 
 
 def case_changer(action: str, language: str) -> Callable[[str], str]:

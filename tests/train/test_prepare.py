@@ -200,6 +200,31 @@ def test_dropout_drops_in_training_only(graph: str) -> None:
     assert float(np.asarray(again)) != float(results["loss"])
 
 
+CONSTANT_MODES = {
+    "initializer": DROPOUT.replace("> {", ", bool t = {0}> {"),
+    "Constant": DROPOUT.replace("m =", "t = Constant<value = bool {0}>() m ="),
+}
+
+
+@pytest.mark.parametrize("mode", CONSTANT_MODES)
+def test_dropout_with_a_constant_mode_drops_in_training(mode: str) -> None:
+    model = parse_text(CONSTANT_MODES[mode].replace("(m, ratio)", "(m, ratio, t)"))
+    x = np.ones((1000, 2), np.float32)
+    _, results = run(prepare(model, loss="mse", optimizer=SGD(rate=0)), x=x, target=np.zeros_like(x))
+    assert 1.8 < float(results["loss"]) < 2.2
+
+
+def test_an_input_decides_whether_dropout_drops() -> None:
+    text = DROPOUT.replace(" x)", " x, bool t)").replace("> {", ", bool t = {0}> {")
+    prepared = prepare(
+        parse_text(text.replace("(m, ratio)", "(m, ratio, t)")), loss="mse", optimizer=SGD(rate=0)
+    )
+    x = np.ones((1000, 2), np.float32)
+    assert run(prepared, x=x, target=np.zeros_like(x))[1]["loss"] == 1
+    _, results = run(prepared, x=x, target=np.zeros_like(x), t=np.bool_(True))
+    assert 1.8 < float(results["loss"]) < 2.2
+
+
 @pytest.mark.parametrize(("mask", "y"), [("k", "Sub(d, c)"), ('""', "Sub(d, m)")], ids=["read", "omitted"])
 def test_a_mask_that_the_model_reads_is_the_mask_of_the_dropout(mask: str, y: str) -> None:
     cast = f"c = Cast<to = 1>({mask})" if mask == "k" else ""

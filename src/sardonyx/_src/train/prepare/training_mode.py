@@ -84,11 +84,22 @@ def called_function(node: Node, model: Model) -> Function | None:
 
 
 def is_idle_dropout(node: Node) -> bool:
-    """Whether a node is a Dropout without an input that decides about its mode."""
-    mode = node.inputs[2] if len(node.inputs) > 2 else None
+    """Whether a node is a Dropout that no input of a run puts into training mode.
+
+    A constant mode counts as none: it is the mode in inference, for which the graph was written.
+    """
     if node.op_type != DROPOUT or node.domain:
         return False
-    return mode is None or (isinstance(mode.initializer, Tensor) and mode.owner is not None)
+    mode = node.inputs[2] if len(node.inputs) > 2 else None
+    return mode is None or is_constant(mode)
+
+
+def is_constant(value: Value) -> bool:
+    """Whether a value is the result of a Constant, or an initializer that no input overrides."""
+    if value.producer is not None:
+        return value.producer.op_type == "Constant" and not value.producer.domain
+    owner = value.owner
+    return isinstance(value.initializer, Tensor) and owner is not None and not owner.has_input(value)
 
 
 def is_trained_norm(node: Node, trainable: Collection[Value]) -> bool:

@@ -70,14 +70,14 @@ def test_errors_name_the_cast_that_would_do(session: sx.Session) -> None:
 class Frame:
     """A data frame, as pandas and polars have them: columns by name that convert to NumPy."""
 
-    def __init__(self, columns: dict[str, pa.ChunkedArray]) -> None:
+    def __init__(self, columns: dict[Any, pa.ChunkedArray]) -> None:
         self._columns = columns
         self.columns = list(columns)
 
-    def __getitem__(self, name: str) -> pa.ChunkedArray:
-        return self._columns[name]
+    def __getitem__(self, label: object) -> pa.ChunkedArray:
+        return self._columns[label]
 
-    def __iter__(self) -> Iterator[str]:
+    def __iter__(self) -> Iterator[Any]:
         return iter(self.columns)
 
 
@@ -97,6 +97,15 @@ def test_columns_are_fed_by_the_names_of_inputs(table: Any) -> None:
     results = sx.Session(model).run(table)
     np.testing.assert_array_equal(results["older"], [[31], [41]])
     assert np.asarray(results["task"]).tolist() == ["a!", "b!"]
+
+
+def test_columns_with_numbers_as_labels_are_fed() -> None:
+    """As pandas labels the columns of a matrix."""
+    b = sx.Builder(21)
+    model = b.model(y=b.input("0", "float32", ["N"]) - b.input("1", "float32", ["N"]))
+    columns = {i: pa.chunked_array([pa.array([i + 1, 5], pa.float32())]) for i in range(2)}
+    results = sx.Session(model).run(Frame(columns))  # type: ignore[arg-type]  # not in the static types
+    np.testing.assert_array_equal(results["y"], [-1, 0])
 
 
 def test_tables_without_a_column_are_refused(session: sx.Session) -> None:

@@ -51,7 +51,7 @@ class Rule:
     suppressed_by: frozenset[str]
     suppresses: bool
     needs: frozenset[str]
-    by_fingerprint: bool
+    cached_by_fingerprint: bool
     group: RuleGroup
     run: RuleFunction
     module: str
@@ -70,7 +70,7 @@ def rule(
     suppressed_by: str = "",
     suppresses: bool = False,
     needs: str = "",
-    by_fingerprint: bool = False,
+    cached_by_fingerprint: bool = False,
     group: RuleGroup = "default",
 ) -> Callable[[AnyRuleFunction], AnyRuleFunction]:
     """Registers a rule for records of the given classes; `Record` means every class.
@@ -81,7 +81,7 @@ def rule(
     suppresses: drop the findings of all other rules inside a finding of this one; for features that an IR version
         lacks.
     needs: fields, separated by blanks.  The rule is not run on records with none of them set.
-    by_fingerprint: the rule depends only on the record's fingerprint (`engine/fingerprints.py`), the imports of its
+    cached_by_fingerprint: the rule depends only on the record's fingerprint (`engine/fingerprints.py`), the imports of its
         body and the IR version.  Once it has passed a record, other records with that fingerprint are skipped.
     group: "default" for what a user of the model would act on; "style" for habits, and "strict" for requirements that
         readers of models do not rely on, which are reported only if they are selected.
@@ -97,7 +97,7 @@ def rule(
             frozenset(suppressed_by.split()),
             suppresses,
             frozenset(needs.split()),
-            by_fingerprint,
+            cached_by_fingerprint,
             group,
             cast(RuleFunction, function),
             function.__module__,

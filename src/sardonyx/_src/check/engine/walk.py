@@ -174,7 +174,7 @@ class Walk:
             rules = tuple(
                 r for r in self.rules[message_class] if not r.needs or not r.needs.isdisjoint(names)
             )
-            uncached = tuple(r for r in rules if not r.by_fingerprint)
+            uncached = tuple(r for r in rules if not r.cached_by_fingerprint)
             children = tuple(f for f in message_class.FIELDS if f.message is not None and f.name in names)
             plan = VisitPlan(rules, uncached, children)
             if len(self.plans) < MAX_PLANS:
@@ -199,7 +199,7 @@ class Walk:
                         break  # the rule can only add notes
                     continue
                 self.add(rule, finding, record_path)
-                is_clean = is_clean and not rule.by_fingerprint
+                is_clean = is_clean and not rule.cached_by_fingerprint
         return is_clean
 
     def add(self, rule: Rule, finding: Finding, record_path: RecordPath) -> None:

@@ -18,7 +18,7 @@ from sardonyx._src.proto.messages import NodeProto
 TRAINING_MODE_INPUT = 2  # the input of Dropout that enables training
 
 
-@rule("SX908", "info", visits=NodeProto, by_fingerprint=True, group="style")
+@rule("SX908", "info", visits=NodeProto, cached_by_fingerprint=True, group="style")
 def check_seed_missing(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     """Reported once per operator."""
     schema = context.schema

@@ -26,7 +26,7 @@ from sardonyx._src.proto.messages import (
     "SX005",
     visits=(ModelProto, OperatorSetProto, SequenceProto, MapProto, OptionalProto, TensorProto),
     suppresses=True,
-    by_fingerprint=True,
+    cached_by_fingerprint=True,
 )
 def check_document_empty(
     record: ModelProto | OperatorSetProto | SequenceProto | MapProto | OptionalProto | TensorProto,

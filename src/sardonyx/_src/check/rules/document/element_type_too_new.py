@@ -21,7 +21,7 @@ from sardonyx._src.proto.messages import TensorProto, TypeProtoSparseTensor, Typ
     "SX050",
     visits=(TensorProto, TypeProtoTensor, TypeProtoSparseTensor),
     suppresses=True,
-    by_fingerprint=True,
+    cached_by_fingerprint=True,
 )
 def check_element_type_too_new(
     holder: TensorProto | TypeProtoTensor | TypeProtoSparseTensor, context: RuleContext

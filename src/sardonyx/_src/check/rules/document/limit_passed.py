@@ -17,7 +17,7 @@ from sardonyx._src.io.serde.types import MAX_RANK
 from sardonyx._src.proto.messages import TensorProto, TensorShapeProto
 
 
-@rule("SX008", visits=(TensorProto, TensorShapeProto), by_fingerprint=True)
+@rule("SX008", visits=(TensorProto, TensorShapeProto), cached_by_fingerprint=True)
 def check_limit_passed(record: TensorProto | TensorShapeProto, context: RuleContext) -> Iterator[Finding]:
     """Other limits are reported while decoding, before there is a record to visit."""
     field, rank = ("dims", len(record.dims)) if isinstance(record, TensorProto) else ("dim", len(record.dim))

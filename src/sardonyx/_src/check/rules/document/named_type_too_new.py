@@ -16,7 +16,13 @@ from sardonyx._src.check.records.element_type_attributes import element_type_att
 from sardonyx._src.proto.messages import NodeProto
 
 
-@rule("SX062", visits=NodeProto, needs="attribute", suppressed_by="SX218 SX211 SX212", by_fingerprint=True)
+@rule(
+    "SX062",
+    visits=NodeProto,
+    needs="attribute",
+    suppressed_by="SX218 SX211 SX212",
+    cached_by_fingerprint=True,
+)
 def check_named_type_too_new(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     """Reported once per type."""
     schema = context.schema

@@ -19,7 +19,7 @@ from sardonyx._src.check.engine import Finding, RuleContext, rule
 from sardonyx._src.proto.messages import FunctionProto, NodeProto
 
 
-@rule("SX057", visits=(NodeProto, FunctionProto), until=9, needs="overload", by_fingerprint=True)
+@rule("SX057", visits=(NodeProto, FunctionProto), until=9, needs="overload", cached_by_fingerprint=True)
 def check_overload_before_ir_10(holder: NodeProto | FunctionProto, context: RuleContext) -> Iterator[Finding]:
     """Reported once per model."""
     if holder.overload:

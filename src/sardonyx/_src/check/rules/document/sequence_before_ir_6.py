@@ -17,7 +17,7 @@ from sardonyx._src.check.engine import Finding, RuleContext, rule
 from sardonyx._src.proto.messages import TypeProto
 
 
-@rule("SX051", visits=TypeProto, until=5, by_fingerprint=True)
+@rule("SX051", visits=TypeProto, until=5, cached_by_fingerprint=True)
 def check_sequence_before_ir_6(type_: TypeProto, context: RuleContext) -> Iterator[Finding]:
     kind = type_.which("value")
     if kind in ("sequence_type", "map_type") and "ai.onnx.ml" not in context.document.imports:

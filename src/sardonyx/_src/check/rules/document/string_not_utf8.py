@@ -15,7 +15,7 @@ from sardonyx._src.check.engine import Finding, RuleContext, rule
 from sardonyx._src.proto.record import Record, brief
 
 
-@rule("SX002", visits=Record, by_fingerprint=True)
+@rule("SX002", visits=Record, cached_by_fingerprint=True)
 def check_string_not_utf8(record: Record, context: RuleContext) -> Iterator[Finding]:
     for name, value in record.__dict__.items():
         if isinstance(value, str):

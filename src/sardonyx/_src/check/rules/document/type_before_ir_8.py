@@ -15,7 +15,7 @@ from sardonyx._src.check.engine import Finding, RuleContext, rule
 from sardonyx._src.proto.messages import AttributeProto, TypeProto
 
 
-@rule("SX053", visits=(TypeProto, AttributeProto), until=7, suppresses=True, by_fingerprint=True)
+@rule("SX053", visits=(TypeProto, AttributeProto), until=7, suppresses=True, cached_by_fingerprint=True)
 def check_type_before_ir_8(holder: TypeProto | AttributeProto, context: RuleContext) -> Iterator[Finding]:
     if isinstance(holder, TypeProto):
         kind = holder.which("value")

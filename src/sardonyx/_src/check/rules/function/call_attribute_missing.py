@@ -19,7 +19,7 @@ from sardonyx._src.proto.messages import NodeProto
 from sardonyx._src.proto.record import brief
 
 
-@rule("SX413", visits=NodeProto, since=8, by_fingerprint=True)
+@rule("SX413", visits=NodeProto, since=8, cached_by_fingerprint=True)
 def check_call_attribute_missing(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     callee = context.callee
     if callee is None or not callee.attribute:

@@ -21,7 +21,14 @@ from sardonyx._src.proto.messages import NodeProto
 from sardonyx._src.proto.record import brief
 
 
-@rule("SX411", visits=NodeProto, since=9, suppressed_by="SX231 SX232", needs="attribute", by_fingerprint=True)
+@rule(
+    "SX411",
+    visits=NodeProto,
+    since=9,
+    suppressed_by="SX231 SX232",
+    needs="attribute",
+    cached_by_fingerprint=True,
+)
 def check_call_attribute_type_differs(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     callee = context.callee
     if callee is None:

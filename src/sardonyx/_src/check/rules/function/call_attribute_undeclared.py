@@ -19,7 +19,7 @@ from sardonyx._src.proto.messages import NodeProto
 from sardonyx._src.proto.record import brief
 
 
-@rule("SX410", visits=NodeProto, since=8, needs="attribute", by_fingerprint=True)
+@rule("SX410", visits=NodeProto, since=8, needs="attribute", cached_by_fingerprint=True)
 def check_call_attribute_undeclared(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     callee = context.callee
     if callee is None:

@@ -19,7 +19,7 @@ from sardonyx._src.proto.record import brief
 from sardonyx._src.schema import canonical
 
 
-@rule("SX412", "warning", visits=NodeProto, since=10, by_fingerprint=True)
+@rule("SX412", "warning", visits=NodeProto, since=10, cached_by_fingerprint=True)
 def check_overload_undefined(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     body = context.body
     if body is None or not body.functions or context.callee is not None or context.schema is not None:

@@ -25,7 +25,7 @@ DIMENSION_DENOTATIONS = (
     "warning",
     visits=TensorShapeProtoDimension,
     needs="denotation",
-    by_fingerprint=True,
+    cached_by_fingerprint=True,
     group="strict",
 )
 def check_dimension_denotation_unknown(

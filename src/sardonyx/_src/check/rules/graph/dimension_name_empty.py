@@ -22,7 +22,7 @@ from sardonyx._src.proto.messages import TensorShapeProtoDimension
     visits=TensorShapeProtoDimension,
     since=4,
     needs="dim_param",
-    by_fingerprint=True,
+    cached_by_fingerprint=True,
     group="strict",
 )
 def check_dimension_name_empty(dim: TensorShapeProtoDimension, context: RuleContext) -> Iterator[Finding]:

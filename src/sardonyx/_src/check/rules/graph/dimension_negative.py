@@ -15,7 +15,7 @@ from sardonyx._src.check.engine import Finding, RuleContext, rule
 from sardonyx._src.proto.messages import TensorShapeProtoDimension
 
 
-@rule("SX134", visits=TensorShapeProtoDimension, needs="dim_value", by_fingerprint=True)
+@rule("SX134", visits=TensorShapeProtoDimension, needs="dim_value", cached_by_fingerprint=True)
 def check_dimension_negative(dim: TensorShapeProtoDimension, context: RuleContext) -> Iterator[Finding]:
     if dim.dim_value < 0:
         help_ = "set neither dim_value nor dim_param if the size is unknown"

@@ -22,7 +22,7 @@ from sardonyx._src.proto.messages import NodeProto
 from sardonyx._src.schema import canonical
 
 
-@rule("SX128", visits=NodeProto, needs="attribute", by_fingerprint=True)
+@rule("SX128", visits=NodeProto, needs="attribute", cached_by_fingerprint=True)
 def check_if_branches_differ(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     if node.op_type != "If" or canonical(node.domain):
         return

@@ -24,20 +24,21 @@ from sardonyx._src.proto.messages import NodeProto
 from sardonyx._src.schema import canonical
 
 
-@rule("SX129", visits=NodeProto, suppressed_by="SX127", needs="attribute", by_fingerprint=True)
+@rule("SX129", visits=NodeProto, suppressed_by="SX127", needs="attribute", cached_by_fingerprint=True)
 def check_loop_body_differs(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     if node.op_type not in ("Loop", "Scan") or canonical(node.domain):
         return
     schema = context.schema
     if schema is None:
         return
-    extra = (
-        1 if node.op_type == "Scan" and schema.since_version == 8 else 0
-    )  # sequence_lens, which the body lacks
+    # Scan-8 has an input sequence_lens, which is not passed to the body.
+    extra = 1 if node.op_type == "Scan" and schema.since_version == 8 else 0
     for path, graph, supplied in control_bodies(node):
         expected = supplied - extra
-        own = {tensor.name for tensor in graph.initializer}  # from IR version 4 on, SX125 reports these
-        actual = sum(i < expected or value.name not in own for i, value in enumerate(graph.input))
+        # Below IR version 4, each initializer of the body is an input of it too, after those that receive values.  From 4 on,
+        # SX125 reports such inputs.
+        initialized = {tensor.name for tensor in graph.initializer}
+        actual = sum(i < expected or value.name not in initialized for i, value in enumerate(graph.input))
         if actual != expected:
             message = f"the body must have {expected} inputs for this {node.op_type}; got {actual}"
             yield Finding(path, message, "give the body one input for each value that is passed to it")

@@ -15,7 +15,7 @@ from sardonyx._src.check.engine import Finding, RuleContext, rule
 from sardonyx._src.proto.messages import NodeProto
 
 
-@rule("SX123", visits=NodeProto, by_fingerprint=True, suppressed_by="SX003")
+@rule("SX123", visits=NodeProto, cached_by_fingerprint=True, suppressed_by="SX003")
 def check_node_without_output(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     if not node.output:
         yield Finding("output", "the node has no output", "name its outputs, or drop the node")

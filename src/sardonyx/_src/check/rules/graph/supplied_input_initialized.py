@@ -25,7 +25,9 @@ from sardonyx._src.proto.messages import NodeProto
 from sardonyx._src.proto.record import brief
 
 
-@rule("SX126", visits=NodeProto, until=3, suppressed_by="SX127", needs="attribute", by_fingerprint=True)
+@rule(
+    "SX126", visits=NodeProto, until=3, suppressed_by="SX127", needs="attribute", cached_by_fingerprint=True
+)
 def check_supplied_input_initialized(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     for path, graph, supplied in control_bodies(node):
         initializers = {tensor.name for tensor in graph.initializer}

@@ -24,7 +24,7 @@ from sardonyx._src.check.engine import Finding, RuleContext, rule
 from sardonyx._src.proto.messages import NodeProto
 
 
-@rule("SX127", visits=NodeProto, until=3, needs="attribute", by_fingerprint=True)
+@rule("SX127", visits=NodeProto, until=3, needs="attribute", cached_by_fingerprint=True)
 def check_supplied_input_late(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     for path, graph, _ in control_bodies(node):
         initializers = {tensor.name for tensor in graph.initializer}

@@ -18,7 +18,7 @@ from sardonyx._src.proto.record import brief
 TYPE_DENOTATIONS = ("TENSOR", "IMAGE", "AUDIO", "TEXT")
 
 
-@rule("SX136", "warning", visits=TypeProto, needs="denotation", by_fingerprint=True, group="strict")
+@rule("SX136", "warning", visits=TypeProto, needs="denotation", cached_by_fingerprint=True, group="strict")
 def check_type_denotation_unknown(type_: TypeProto, context: RuleContext) -> Iterator[Finding]:
     if type_.denotation and type_.denotation not in TYPE_DENOTATIONS:
         message = f"{brief(type_.denotation)} is not a denotation of types{context.near(type_.denotation, TYPE_DENOTATIONS)}"

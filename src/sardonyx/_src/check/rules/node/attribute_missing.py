@@ -15,7 +15,7 @@ from sardonyx._src.check.engine import Finding, RuleContext, rule
 from sardonyx._src.proto.messages import NodeProto
 
 
-@rule("SX210", visits=NodeProto, by_fingerprint=True)
+@rule("SX210", visits=NodeProto, cached_by_fingerprint=True)
 def check_attribute_missing(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     schema = context.schema
     if schema is None:

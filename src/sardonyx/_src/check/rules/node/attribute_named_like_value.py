@@ -16,7 +16,7 @@ from sardonyx._src.proto.messages import NodeProto
 from sardonyx._src.proto.record import brief
 
 
-@rule("SX213", "warning", visits=NodeProto, needs="attribute", by_fingerprint=True, group="strict")
+@rule("SX213", "warning", visits=NodeProto, needs="attribute", cached_by_fingerprint=True, group="strict")
 def check_attribute_named_like_value(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     values = {*node.input, *node.output}
     for i, attribute in enumerate(node.attribute):

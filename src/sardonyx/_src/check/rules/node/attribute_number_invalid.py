@@ -22,7 +22,7 @@ from sardonyx._src.proto.messages import AttributeProto, NodeProto
     visits=NodeProto,
     needs="attribute",
     suppressed_by="SX211 SX212 SX231 SX232",
-    by_fingerprint=True,
+    cached_by_fingerprint=True,
 )
 def check_attribute_number_invalid(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     schema = context.schema

@@ -15,7 +15,7 @@ from sardonyx._src.check.engine import Finding, RuleContext, rule
 from sardonyx._src.proto.messages import NodeProto
 
 
-@rule("SX235", visits=NodeProto, needs="attribute", by_fingerprint=True)
+@rule("SX235", visits=NodeProto, needs="attribute", cached_by_fingerprint=True)
 def check_attribute_twice(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     first: dict[str, int] = {}
     for i, attribute in enumerate(node.attribute):

@@ -17,7 +17,13 @@ from sardonyx._src.check.records.names import attribute_type
 from sardonyx._src.proto.messages import NodeProto
 
 
-@rule("SX212", visits=NodeProto, suppressed_by="SX231 SX232 SX235", needs="attribute", by_fingerprint=True)
+@rule(
+    "SX212",
+    visits=NodeProto,
+    suppressed_by="SX231 SX232 SX235",
+    needs="attribute",
+    cached_by_fingerprint=True,
+)
 def check_attribute_type_differs(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     schema = context.schema
     if schema is None:

@@ -17,7 +17,7 @@ from sardonyx._src.check.engine import Finding, RuleContext, rule
 from sardonyx._src.proto.messages import AttributeProto
 
 
-@rule("SX241", "warning", visits=AttributeProto, until=1, by_fingerprint=True)
+@rule("SX241", "warning", visits=AttributeProto, until=1, cached_by_fingerprint=True)
 def check_attribute_typed_before_ir_2(attribute: AttributeProto, context: RuleContext) -> Iterator[Finding]:
     """Reported once per model."""
     if attribute.type:

@@ -16,7 +16,7 @@ from sardonyx._src.proto.messages import NodeProto
 from sardonyx._src.proto.record import brief
 
 
-@rule("SX211", visits=NodeProto, suppressed_by="SX230 SX002", needs="attribute", by_fingerprint=True)
+@rule("SX211", visits=NodeProto, suppressed_by="SX230 SX002", needs="attribute", cached_by_fingerprint=True)
 def check_attribute_unknown(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     schema = context.schema
     if schema is None:

@@ -17,7 +17,7 @@ from sardonyx._src.check.records.names import attribute_type
 from sardonyx._src.proto.messages import AttributeProto
 
 
-@rule("SX232", visits=AttributeProto, since=2, suppressed_by="SX237", by_fingerprint=True)
+@rule("SX232", visits=AttributeProto, since=2, suppressed_by="SX237", cached_by_fingerprint=True)
 def check_attribute_value_elsewhere(attribute: AttributeProto, context: RuleContext) -> Iterator[Finding]:
     fields = filled_fields(attribute)
     expected = VALUE_FIELDS.get(attribute.type)

@@ -23,7 +23,7 @@ from sardonyx._src.suggestions import did_you_mean
     visits=NodeProto,
     needs="attribute",
     suppressed_by="SX211 SX212 SX231 SX232 SX240",
-    by_fingerprint=True,
+    cached_by_fingerprint=True,
 )
 def check_attribute_value_unlisted(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     schema = context.schema

@@ -16,7 +16,7 @@ from sardonyx._src.check.records.attribute_fields import filled_fields
 from sardonyx._src.proto.messages import AttributeProto
 
 
-@rule("SX233", visits=AttributeProto, suppressed_by="SX237", by_fingerprint=True)
+@rule("SX233", visits=AttributeProto, suppressed_by="SX237", cached_by_fingerprint=True)
 def check_attribute_with_two_values(attribute: AttributeProto, context: RuleContext) -> Iterator[Finding]:
     fields = filled_fields(attribute)
     if len(fields) > 1:

@@ -15,7 +15,7 @@ from sardonyx._src.check.engine import Finding, RuleContext, rule
 from sardonyx._src.proto.messages import AttributeProto
 
 
-@rule("SX230", visits=AttributeProto, by_fingerprint=True, suppressed_by="SX003")
+@rule("SX230", visits=AttributeProto, cached_by_fingerprint=True, suppressed_by="SX003")
 def check_attribute_without_name(attribute: AttributeProto, context: RuleContext) -> Iterator[Finding]:
     if not attribute.name:
         yield Finding("", "the attribute has no name", "name it, or drop it")

@@ -17,7 +17,7 @@ from sardonyx._src.check.records.names import attribute_type
 from sardonyx._src.proto.messages import AttributeProto
 
 
-@rule("SX231", visits=AttributeProto, since=2, by_fingerprint=True, suppressed_by="SX003")
+@rule("SX231", visits=AttributeProto, since=2, cached_by_fingerprint=True, suppressed_by="SX003")
 def check_attribute_without_type(attribute: AttributeProto, context: RuleContext) -> Iterator[Finding]:
     if attribute.type not in VALUE_FIELDS:
         message = (

@@ -17,7 +17,7 @@ from sardonyx._src.check.records.names import attribute_type
 from sardonyx._src.proto.messages import AttributeProto
 
 
-@rule("SX234", visits=AttributeProto, by_fingerprint=True)
+@rule("SX234", visits=AttributeProto, cached_by_fingerprint=True)
 def check_attribute_without_value(attribute: AttributeProto, context: RuleContext) -> Iterator[Finding]:
     field = VALUE_FIELDS.get(attribute.type)
     if (

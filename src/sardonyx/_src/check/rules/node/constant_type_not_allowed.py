@@ -27,7 +27,7 @@ from sardonyx._src.schema import canonical
     visits=NodeProto,
     needs="attribute",
     suppressed_by="SX211 SX212 SX231 SX232 SX300",
-    by_fingerprint=True,
+    cached_by_fingerprint=True,
 )
 def check_constant_type_not_allowed(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     if node.op_type != "Constant" or canonical(node.domain) or context.schema is None:

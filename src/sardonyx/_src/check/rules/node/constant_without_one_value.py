@@ -15,7 +15,7 @@ from sardonyx._src.check.engine import Finding, RuleContext, rule
 from sardonyx._src.proto.messages import NodeProto
 
 
-@rule("SX220", visits=NodeProto, by_fingerprint=True, suppressed_by="SX210 SX211 SX234")
+@rule("SX220", visits=NodeProto, cached_by_fingerprint=True, suppressed_by="SX210 SX211 SX234")
 def check_constant_without_one_value(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     schema = context.schema
     if node.op_type != "Constant" or schema is None or schema.domain or schema.since_version < 11:

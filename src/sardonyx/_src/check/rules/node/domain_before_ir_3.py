@@ -18,7 +18,7 @@ from sardonyx._src.proto.messages import NodeProto
 from sardonyx._src.proto.record import brief
 
 
-@rule("SX216", visits=NodeProto, until=2, suppresses=True, needs="domain", by_fingerprint=True)
+@rule("SX216", visits=NodeProto, until=2, suppresses=True, needs="domain", cached_by_fingerprint=True)
 def check_domain_before_ir_3(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     if node.domain:
         message = f"IR version {context.ir_version} has no operator domains; got {brief(node.domain)}"

@@ -15,7 +15,7 @@ from sardonyx._src.check.engine import Finding, RuleContext, rule
 from sardonyx._src.proto.messages import NodeProto
 
 
-@rule("SX203", visits=NodeProto, by_fingerprint=True)
+@rule("SX203", visits=NodeProto, cached_by_fingerprint=True)
 def check_inputs_too_many(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     schema = context.schema
     if schema is not None and schema.max_inputs is not None and len(node.input) > schema.max_inputs:

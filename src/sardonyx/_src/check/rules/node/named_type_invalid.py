@@ -18,7 +18,11 @@ from sardonyx._src.proto.record import brief
 
 
 @rule(
-    "SX218", visits=NodeProto, needs="attribute", suppressed_by="SX211 SX212 SX231 SX232", by_fingerprint=True
+    "SX218",
+    visits=NodeProto,
+    needs="attribute",
+    suppressed_by="SX211 SX212 SX231 SX232",
+    cached_by_fingerprint=True,
 )
 def check_named_type_invalid(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     schema = context.schema

@@ -15,7 +15,7 @@ from sardonyx._src.check.engine import Finding, RuleContext, rule
 from sardonyx._src.proto.messages import NodeProto
 
 
-@rule("SX200", visits=NodeProto, by_fingerprint=True, suppressed_by="SX003")
+@rule("SX200", visits=NodeProto, cached_by_fingerprint=True, suppressed_by="SX003")
 def check_node_without_operator(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     if not node.op_type:
         yield Finding("op_type", "op_type is empty", "set op_type")

@@ -17,7 +17,7 @@ from sardonyx._src.proto.messages import NodeProto
 from sardonyx._src.schema import replacement_of
 
 
-@rule("SX214", visits=NodeProto, by_fingerprint=True)
+@rule("SX214", visits=NodeProto, cached_by_fingerprint=True)
 def check_operator_deprecated(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     schema = context.schema
     if schema is None or not schema.deprecated:

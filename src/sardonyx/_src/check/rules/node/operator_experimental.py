@@ -16,7 +16,7 @@ from sardonyx._src.proto.messages import NodeProto
 from sardonyx._src.schema import canonical, last_version
 
 
-@rule("SX217", "info", visits=NodeProto, by_fingerprint=True, suppressed_by="SX225")
+@rule("SX217", "info", visits=NodeProto, cached_by_fingerprint=True, suppressed_by="SX225")
 def check_operator_experimental(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     schema, last = context.schema, last_version(canonical(node.domain), node.op_type)
     if schema is not None and schema.status != "common":

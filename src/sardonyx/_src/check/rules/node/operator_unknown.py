@@ -18,7 +18,7 @@ from sardonyx._src.proto.record import brief
 from sardonyx._src.schema import canonical, domains, last_version, operators, versions
 
 
-@rule("SX201", visits=NodeProto, by_fingerprint=True, suppressed_by="SX002")
+@rule("SX201", visits=NodeProto, cached_by_fingerprint=True, suppressed_by="SX002")
 def check_operator_unknown(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     body, domain = context.body, canonical(node.domain)
     if body is None or not node.op_type or context.schema is not None or domain not in domains():

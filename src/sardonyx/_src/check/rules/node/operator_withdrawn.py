@@ -17,7 +17,7 @@ from sardonyx._src.proto.messages import NodeProto
 from sardonyx._src.schema import canonical, last_version
 
 
-@rule("SX225", visits=NodeProto, by_fingerprint=True, suppressed_by="SX002")
+@rule("SX225", visits=NodeProto, cached_by_fingerprint=True, suppressed_by="SX002")
 def check_operator_withdrawn(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     last = last_version(canonical(node.domain), node.op_type)
     if last is None or context.body is None or context.callee is not None:

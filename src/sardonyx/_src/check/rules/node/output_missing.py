@@ -15,7 +15,7 @@ from sardonyx._src.check.engine import Finding, RuleContext, rule
 from sardonyx._src.proto.messages import NodeProto
 
 
-@rule("SX206", visits=NodeProto, suppressed_by="SX123 SX003", by_fingerprint=True)
+@rule("SX206", visits=NodeProto, suppressed_by="SX123 SX003", cached_by_fingerprint=True)
 def check_output_missing(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     schema = context.schema
     if schema is None:

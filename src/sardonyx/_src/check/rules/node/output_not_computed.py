@@ -23,7 +23,7 @@ TRAINING_ATTRIBUTES = {
 }
 
 
-@rule("SX208", visits=NodeProto, by_fingerprint=True)
+@rule("SX208", visits=NodeProto, cached_by_fingerprint=True)
 def check_output_not_computed(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     if node.op_type not in ("BatchNormalization", "Dropout"):
         return

@@ -23,7 +23,7 @@ from sardonyx._src.proto.record import brief
     since=10,
     suppressed_by="SX412",
     needs="overload",
-    by_fingerprint=True,
+    cached_by_fingerprint=True,
 )
 def check_overload_of_standard_operator(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     if node.overload and context.schema is not None:

@@ -24,7 +24,7 @@ NO_AUTO_PAD = (b"", b"NOTSET")
     visits=NodeProto,
     needs="attribute",
     suppressed_by="SX211 SX212 SX221 SX231 SX232",
-    by_fingerprint=True,
+    cached_by_fingerprint=True,
 )
 def check_pads_beside_auto_pad(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     if context.schema is None or "auto_pad" not in context.schema.attributes:

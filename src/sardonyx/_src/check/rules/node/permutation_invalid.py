@@ -18,7 +18,11 @@ MAX_LISTED_AXES = 16
 
 
 @rule(
-    "SX219", visits=NodeProto, needs="attribute", suppressed_by="SX211 SX212 SX231 SX232", by_fingerprint=True
+    "SX219",
+    visits=NodeProto,
+    needs="attribute",
+    suppressed_by="SX211 SX212 SX231 SX232",
+    cached_by_fingerprint=True,
 )
 def check_permutation_invalid(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     if node.op_type != "Transpose" or context.schema is None:

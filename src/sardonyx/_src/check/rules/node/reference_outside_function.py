@@ -17,7 +17,7 @@ from sardonyx._src.proto.messages import AttributeProto
 from sardonyx._src.proto.record import brief
 
 
-@rule("SX236", visits=AttributeProto, needs="ref_attr_name", by_fingerprint=True)
+@rule("SX236", visits=AttributeProto, needs="ref_attr_name", cached_by_fingerprint=True)
 def check_reference_outside_function(attribute: AttributeProto, context: RuleContext) -> Iterator[Finding]:
     if attribute.ref_attr_name and context.body is not None and context.body.function is None:
         message = f"it refers to {brief(attribute.ref_attr_name)}, but is not inside a function"

@@ -21,7 +21,7 @@ from sardonyx._src.proto.messages import AttributeProto
 from sardonyx._src.proto.record import brief
 
 
-@rule("SX239", visits=AttributeProto, since=9, needs="ref_attr_name", by_fingerprint=True)
+@rule("SX239", visits=AttributeProto, since=9, needs="ref_attr_name", cached_by_fingerprint=True)
 def check_reference_type_differs(attribute: AttributeProto, context: RuleContext) -> Iterator[Finding]:
     if not attribute.ref_attr_name or context.body is None or context.body.function is None:
         return

@@ -20,7 +20,12 @@ from sardonyx._src.proto.record import brief
 
 
 @rule(
-    "SX238", visits=AttributeProto, since=8, suppressed_by="SX404", needs="ref_attr_name", by_fingerprint=True
+    "SX238",
+    visits=AttributeProto,
+    since=8,
+    suppressed_by="SX404",
+    needs="ref_attr_name",
+    cached_by_fingerprint=True,
 )
 def check_reference_undeclared(attribute: AttributeProto, context: RuleContext) -> Iterator[Finding]:
     if not attribute.ref_attr_name or context.body is None or context.body.function is None:

@@ -21,7 +21,7 @@ from sardonyx._src.proto.messages import AttributeProto
 from sardonyx._src.proto.record import brief
 
 
-@rule("SX237", visits=AttributeProto, needs="ref_attr_name", by_fingerprint=True)
+@rule("SX237", visits=AttributeProto, needs="ref_attr_name", cached_by_fingerprint=True)
 def check_reference_with_value(attribute: AttributeProto, context: RuleContext) -> Iterator[Finding]:
     fields = filled_fields(attribute)
     if attribute.ref_attr_name and fields:

@@ -17,7 +17,7 @@ from sardonyx._src.proto.messages import AttributeProto
 from sardonyx._src.proto.record import brief
 
 
-@rule("SX240", visits=AttributeProto, needs="s strings", by_fingerprint=True)
+@rule("SX240", visits=AttributeProto, needs="s strings", cached_by_fingerprint=True)
 def check_string_attribute_not_utf8(attribute: AttributeProto, context: RuleContext) -> Iterator[Finding]:
     if attribute.has("s") and not is_utf8(attribute.s):
         yield Finding("s", f"{brief(attribute.s)} is not UTF-8", "write the string in UTF-8")

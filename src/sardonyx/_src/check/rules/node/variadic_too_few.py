@@ -15,7 +15,7 @@ from sardonyx._src.check.engine import Finding, RuleContext, rule
 from sardonyx._src.proto.messages import NodeProto
 
 
-@rule("SX207", visits=NodeProto, suppressed_by="SX123", by_fingerprint=True)
+@rule("SX207", visits=NodeProto, suppressed_by="SX123", cached_by_fingerprint=True)
 def check_variadic_too_few(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     schema = context.schema
     if schema is None:

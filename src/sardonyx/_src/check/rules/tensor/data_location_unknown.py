@@ -15,7 +15,7 @@ from sardonyx._src.check.engine import Finding, RuleContext, rule
 from sardonyx._src.proto.messages import TensorProto
 
 
-@rule("SX355", visits=TensorProto, needs="data_location", by_fingerprint=True)
+@rule("SX355", visits=TensorProto, needs="data_location", cached_by_fingerprint=True)
 def check_data_location_unknown(tensor: TensorProto, context: RuleContext) -> Iterator[Finding]:
     if tensor.data_location not in (0, 1):
         yield Finding(

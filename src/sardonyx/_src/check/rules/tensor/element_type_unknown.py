@@ -16,7 +16,12 @@ from sardonyx._src.check.records.tensors import LAST_ELEMENT_TYPE
 from sardonyx._src.proto.messages import TypeProtoSparseTensor, TypeProtoTensor
 
 
-@rule("SX360", visits=(TypeProtoTensor, TypeProtoSparseTensor), by_fingerprint=True, suppressed_by="SX003")
+@rule(
+    "SX360",
+    visits=(TypeProtoTensor, TypeProtoSparseTensor),
+    cached_by_fingerprint=True,
+    suppressed_by="SX003",
+)
 def check_element_type_unknown(
     type_: TypeProtoTensor | TypeProtoSparseTensor, context: RuleContext
 ) -> Iterator[Finding]:

@@ -16,7 +16,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.proto.messages import TensorProto
 
 
-@rule("SX307", visits=TensorProto, suppressed_by="SX305", needs="raw_data", by_fingerprint=True)
+@rule("SX307", visits=TensorProto, suppressed_by="SX305", needs="raw_data", cached_by_fingerprint=True)
 def check_strings_in_raw_data(tensor: TensorProto, context: RuleContext) -> Iterator[Finding]:
     if tensor.data_type == DataType.STRING and tensor.has("raw_data") and len(tensor.raw_data):
         yield Finding("raw_data", "the elements are STRING", "write them to string_data")

@@ -18,7 +18,12 @@ from sardonyx._src.proto.messages import TensorProto
 from sardonyx._src.proto.record import brief
 
 
-@rule("SX302", visits=TensorProto, suppressed_by="SX300 SX301 SX305 SX306 SX307 SX003", by_fingerprint=True)
+@rule(
+    "SX302",
+    visits=TensorProto,
+    suppressed_by="SX300 SX301 SX305 SX306 SX307 SX003",
+    cached_by_fingerprint=True,
+)
 def check_tensor_count_differs(tensor: TensorProto, context: RuleContext) -> Iterator[Finding]:
     dtype, count, fields = dtype_of(tensor), count_of(tensor), data_fields(tensor)
     if dtype is None or count is None or is_external(tensor) or not fields:

@@ -17,7 +17,7 @@ from sardonyx._src.dtypes import field_of
 from sardonyx._src.proto.messages import TensorProto
 
 
-@rule("SX306", visits=TensorProto, suppressed_by="SX300 SX305", by_fingerprint=True)
+@rule("SX306", visits=TensorProto, suppressed_by="SX300 SX305", cached_by_fingerprint=True)
 def check_tensor_data_elsewhere(tensor: TensorProto, context: RuleContext) -> Iterator[Finding]:
     dtype = dtype_of(tensor)
     for field in data_fields(tensor):

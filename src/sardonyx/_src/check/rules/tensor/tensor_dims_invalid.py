@@ -17,7 +17,7 @@ from sardonyx._src.proto.messages import TensorProto
 from sardonyx._src.proto.record import brief
 
 
-@rule("SX301", visits=TensorProto, by_fingerprint=True)
+@rule("SX301", visits=TensorProto, cached_by_fingerprint=True)
 def check_tensor_dims_invalid(tensor: TensorProto, context: RuleContext) -> Iterator[Finding]:
     for i, n in enumerate(tensor.dims):
         if n < 0:

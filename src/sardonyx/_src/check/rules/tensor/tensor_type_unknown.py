@@ -16,7 +16,7 @@ from sardonyx._src.check.records.tensors import dtype_of
 from sardonyx._src.proto.messages import TensorProto
 
 
-@rule("SX300", visits=TensorProto, by_fingerprint=True, suppressed_by="SX003")
+@rule("SX300", visits=TensorProto, cached_by_fingerprint=True, suppressed_by="SX003")
 def check_tensor_type_unknown(tensor: TensorProto, context: RuleContext) -> Iterator[Finding]:
     if dtype_of(tensor) is None:
         message = (

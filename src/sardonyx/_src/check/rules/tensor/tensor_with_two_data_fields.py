@@ -16,7 +16,7 @@ from sardonyx._src.check.records.tensors import data_fields
 from sardonyx._src.proto.messages import TensorProto
 
 
-@rule("SX305", visits=TensorProto, by_fingerprint=True)
+@rule("SX305", visits=TensorProto, cached_by_fingerprint=True)
 def check_tensor_with_two_data_fields(tensor: TensorProto, context: RuleContext) -> Iterator[Finding]:
     fields = data_fields(tensor)
     if len(fields) > 1:

@@ -17,7 +17,7 @@ from sardonyx._src.proto.messages import TensorProto
 from sardonyx._src.proto.record import brief
 
 
-@rule("SX303", visits=TensorProto, suppressed_by="SX300 SX301 SX353 SX355 SX003", by_fingerprint=True)
+@rule("SX303", visits=TensorProto, suppressed_by="SX300 SX301 SX353 SX355 SX003", cached_by_fingerprint=True)
 def check_tensor_without_data(tensor: TensorProto, context: RuleContext) -> Iterator[Finding]:
     if count_of(tensor) and not data_fields(tensor) and not is_external(tensor):
         yield Finding(

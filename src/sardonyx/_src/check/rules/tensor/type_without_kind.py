@@ -17,7 +17,7 @@ from sardonyx._src.check.engine.api import RuleGroup
 from sardonyx._src.proto.messages import TypeProto, ValueInfoProto
 
 
-@rule("SX365", visits=TypeProto, by_fingerprint=True, suppressed_by="SX003")
+@rule("SX365", visits=TypeProto, cached_by_fingerprint=True, suppressed_by="SX003")
 def check_type_without_kind(type_: TypeProto, context: RuleContext) -> Iterator[Finding]:
     if type_.which("value") is None:
         message = "none of tensor_type, sequence_type and so on is set"

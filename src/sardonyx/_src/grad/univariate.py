@@ -98,6 +98,7 @@ class ChainSearch:
                 and value not in self.kept
                 and self.is_elementwise(node)
             ):
+                # All nodes so far have one shape.
                 same_shape = shape_of(value) == shape_of(next(iter(nodes)).outputs[0])
                 if same_shape and all(self.is_inside(value, reader, nodes) for reader, _ in value.uses):
                     yield node

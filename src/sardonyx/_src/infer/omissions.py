@@ -20,7 +20,7 @@ from sardonyx._src.ir.walk import location, roots
 from sardonyx._src.ops.bind import schema_of
 
 OMITTED: Final = -1  # the source of a value that is absent in every call
-# Why a value is absent: the index of the function's parameter that is omitted, or OMITTED.
+# Why a value is absent: the index of the function's parameter, if a call omits it, or OMITTED.
 Source: TypeAlias = int
 
 

@@ -16,7 +16,7 @@ from sardonyx._src.ops.api import BodyFacet, InferFacet, Operator, ReferenceKern
 from sardonyx._src.ops.bind import plan_of
 from sardonyx._src.schema import OpSchema
 
-# No attributes of other types, as tensors: no other is equal to them, and in a key they would keep the model's data alive.
+# Attributes of other types, such as tensors, are not in keys: they equal no others, and would keep the model's data alive.
 KEY_ATTRIBUTE_TYPES = frozenset(
     AttributeType[name] for name in ("FLOAT", "INT", "STRING", "FLOATS", "INTS", "STRINGS", "TYPE_PROTO")
 )
@@ -80,10 +80,10 @@ class InferencePlan:
         return True
 
     def key(self, node: Node) -> Key | None:
-        """The key of the node in the memo cache: facet, number of outputs, input types, attributes.
+        """The key of the node in the memo cache: operator version, number of outputs, input types, attributes.
 
-        None if the caller of a function determines an attribute, if an attribute is invalid, and if its type is not in
-        `key_attributes`: such results are not shared with other nodes.
+        None if the caller of a function determines an attribute, or if an attribute is not in `key_attributes` with its
+        type: such results are not shared with other nodes.
         """
         key: list[Hashable] = [self.cache_token, len(node.outputs)]
         for value in node.inputs:

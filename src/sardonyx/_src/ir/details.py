@@ -36,9 +36,9 @@ class PartKey(NamedTuple):
 class SourceDetails:
     """The parts of an object's record that the object itself does not represent; they are restored on writing.
 
-    None of them has a meaning, so that an edit of the object cannot contradict them: unknown fields, fields that
-    state their default, another spelling of an unknown size or type.  If they differ from what the object has when it is
-    written, the object takes precedence; the details of a part, such as a size of a type, are dropped with the part.
+    They have no meaning: unknown fields, fields that state their default, another spelling of an unknown size or type.
+    So an edit of the object cannot contradict them.  A field that the object has when it is written takes precedence over
+    its details; the details of a part, such as a size of a type, are dropped with the part.
 
     unknown: fields that the schema does not have, each with its tag.
     stated: fields with values that writing the object would leave out; a whole message is represented by its details.
@@ -58,12 +58,12 @@ class SourceDetails:
 class Restatement(NamedTuple):
     """A second declaration of a value, which differs from its first one.
 
-    It is written with its own type as long as the value has `read_type`, the type with which it was read; after the
-    value's type was changed, it is written with that type.
+    It is written with its own type while the value has `read_type`, the type that it had when the file was read.  Once the
+    value has another type, the declaration is written with the value's.
     """
 
     name: str  # the name of the value
-    stated: Value  # detached: it belongs to no graph
+    stated: Value  # what the entry declares, as a value that belongs to no graph
     read_type: Type | None
 
     def rename(self, names: Mapping[str, str]) -> Restatement:
@@ -73,7 +73,7 @@ class Restatement(NamedTuple):
 class Declarations(NamedTuple):
     """The value_info of a graph as its file lists it; values are identified by name.
 
-    order: the names of all entries.
+    order: the names of all entries, also of the undefined ones.
     restated: entries of value_info that differ from the declaration of their value, by name.
     inputs, outputs: entries of inputs and outputs that differ from the declaration of their value, by position.
     undefined: entries of names that the graph does not define, as tools write them for values inside functions.
@@ -86,7 +86,10 @@ class Declarations(NamedTuple):
     undefined: dict[str, Value]
 
     def rename(self, names: Mapping[str, str]) -> Declarations:
-        """The declarations after values have been renamed; names that are not in the map stay."""
+        """The declarations after values of the graph have been renamed: new names by old ones; other names stay.
+
+        Undefined names stay, too: they name no value of the graph.
+        """
         return Declarations(
             tuple(names.get(name, name) for name in self.order),
             {names.get(name, name): other.rename(names) for name, other in self.restated.items()},

@@ -30,7 +30,7 @@ class FreshNames:
         return names
 
     def fresh(self, base: str) -> str:
-        """`base` if it is free and not empty, else `base` with a number appended."""
+        """`base` if it is free and not empty, else the first free one of `base_1`, `base_2` ..."""
         name = base
         while name in self.taken or not name:
             number = self.counts.get(base, 0) + 1

@@ -45,11 +45,11 @@ def infer_1(inference: Inference) -> Result:
 @op.value(*IF_VERSIONS)
 def value(inference: Inference) -> Known | None:
     """The elements of the branch that a known condition selects, otherwise those that are equal in both branches."""
-    index, columns = inference.requested_output(), []
+    index, candidates = inference.requested_output(), []
     for name in branches(inference):
         elements = inference.subgraph_elements(name)
-        columns.append(None if elements is None or index >= len(elements) else elements[index])
-    return columns[0] if len(columns) == 1 else common_elements(*columns)
+        candidates.append(None if elements is None or index >= len(elements) else elements[index])
+    return candidates[0] if len(candidates) == 1 else common_elements(*candidates)
 
 
 def common_elements(a: Known | None, b: Known | None) -> Known | None:
@@ -94,6 +94,7 @@ def branch_types(inference: Inference) -> list[list[Type | None]] | None:
 
 
 def same_shape(inference: Inference, a: Type | None, b: Type | None, what: str) -> Type | None:
+    """The type of an output of both branches; fails if the shapes differ.  what: the output, for the message."""
     joined = join(inference, a, b, what)
     if isinstance(joined, TensorType):
         shapes = [x.shape for x in (a, b) if isinstance(x, TensorType)]

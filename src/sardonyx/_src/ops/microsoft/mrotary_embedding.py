@@ -26,11 +26,11 @@ def body(inference: Inference) -> str:
     Each column of the caches belongs to one of the three positions, which selects the row of the column.
     """
     if inference.integer("is_packed_batching", 0):
-        inference.fail("a body is known without packed batching only")
+        inference.fail("is_packed_batching must be 0: packed batches are not supported")
     rank = rank_of(inference)
     rotated = inference.integer("rotary_embedding_dim", 0)
     attributes = f"interleaved = {inference.integer('interleaved', 0)}, rotary_embedding_dim = {rotated}"
-    if rank == STREAMS:
+    if rank == 3:
         attributes += f", num_heads = {inference.integer('num_heads', 0) or heads_of(inference, rank)}"
     streams = streams_of(inference)
     scale = number_attribute(inference, "scale", 1.0)

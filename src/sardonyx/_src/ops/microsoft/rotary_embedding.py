@@ -22,7 +22,7 @@ def body(inference: Inference) -> str:
     """x: [batch, length, heads * size] or [batch, heads, length, size]; positions: [1] or [batch, length]."""
     rank = rank_of(inference)
     if inference.integer("is_packed_batching", 0):
-        inference.fail("a body is known without packed batching only")
+        inference.fail("is_packed_batching must be 0: packed batches are not supported")
     heads = inference.integer("num_heads", 0) or heads_of(inference, rank)
     rotated = inference.integer("rotary_embedding_dim", 0)
     attributes = f"interleaved = {inference.integer('interleaved', 0)}, rotary_embedding_dim = {rotated}"
@@ -38,9 +38,9 @@ def body(inference: Inference) -> str:
 
 
 def heads_of(inference: Inference, rank: int) -> int:
-    """The number of heads, if the attribute is omitted: each head is twice as wide as a row of the caches.
+    """The number of heads, if the attribute is omitted: a head has twice as many elements as a row of the caches.
 
-    0 for an input of rank 4, which has an axis of heads.
+    0 for an input of rank 4, for which the attribute is not needed: its axis 1 is that of the heads.
     """
     if rank == 4:
         return 0
@@ -59,10 +59,10 @@ def positions_text(inference: Inference, rank: int) -> str:
     return f"""
       batch = Shape <end = 1> (x)
       length = Shape <start = {axis}, end = {axis + 1}> (x)
-      none = {scalar(0, DataType.INT64)}
+      zero = {scalar(0, DataType.INT64)}
       step = {scalar(1, DataType.INT64)}
       count = Squeeze(length)
-      steps = Range(none, count, step)
-      places = Add(steps, positions)
+      steps = Range(zero, count, step)
+      row = Add(steps, positions)
       sizes = Concat <axis = 0> (batch, length)
-      all_positions = Expand(places, sizes)"""
+      all_positions = Expand(row, sizes)"""

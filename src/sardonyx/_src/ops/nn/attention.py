@@ -129,6 +129,7 @@ def check_25(inference: Inference) -> None:
             inference.fail(f"{name} must be >= -1; got {inference.integer(name)}")
     if inference.outputs == 2:
         inference.fail("present_key and present_value must be given together; got only one of them")
+    # With 4 outputs, the names of these two may be empty, as they should be here; inference sees only the number of outputs.
     if inference.has(6) and inference.outputs == 3:
         inference.fail(
             "nonpad_kv_seqlen must not be used with the output present_key: it is for an external cache"
@@ -138,18 +139,23 @@ def check_25(inference: Inference) -> None:
 
 
 def check_mask(inference: Inference, scores: tuple[Dim, ...]) -> None:
-    """Raises InferenceError for a mask that does not broadcast to the scores; from 24 on it may have fewer keys."""
+    """Raises InferenceError for a mask that does not broadcast to the scores.
+
+    From version 24 on, a mask may have fewer keys: the kernel pads its last axis with -inf, and only a size that is too
+    great is an error.
+    """
     mask = inference.shape(3)
     if mask is None:
         return
     if len(mask) > 4:
         inference.fail(f"the mask must have rank <= 4; got rank {len(mask)}")
-    for i, (size, expected) in enumerate(zip(mask[::-1], scores[::-1], strict=False)):
-        if i > 0 or inference.version == 23:
+    for i, (size, expected) in enumerate(zip(mask[::-1], scores[::-1], strict=False)):  # from the keys on
+        is_padded = i == 0 and inference.version > 23
+        if not is_padded:
             inference.require_broadcast(size, expected)
         if not isinstance(size, int) or not isinstance(expected, int) or size in (1, expected):
             continue
-        if i > 0 or inference.version == 23 or size > expected:
+        if not is_padded or size > expected:
             inference.fail(
                 f"axis {-1 - i} of the mask must broadcast to size {expected} of the scores; got size {size}"
             )
@@ -160,11 +166,15 @@ def check_mask(inference: Inference, scores: tuple[Dim, ...]) -> None:
 
 @op.convert((24, 25))
 def to_25(adapter: Adapter) -> AdaptedNode:
-    """Version 25 allows head counts only for rank 3, and no present_key and present_value with nonpad_kv_seqlen."""
-    spare = adapter.optional(6) is not None and not any(
-        is_read(output) for output in adapter.node.outputs[1:]
+    """Version 25 allows head counts only for rank 3, and no present_key and present_value with nonpad_kv_seqlen.
+
+    Outputs that nothing reads are dropped.  If the two are read, inference of the converted node fails.
+    """
+    are_unread = not any(is_read(output) for output in adapter.node.outputs[1:])
+    has_spare_outputs = adapter.optional(6) is not None and are_unread
+    return adapter.same(
+        drop=HEAD_COUNTS if adapter.rank(0) == 4 else (), outputs=1 if has_spare_outputs else None
     )
-    return adapter.same(drop=HEAD_COUNTS if adapter.rank(0) == 4 else (), outputs=1 if spare else None)
 
 
 def is_read(value: Value) -> bool:
@@ -322,7 +332,7 @@ def scale_operands(q: Array, k: Array, scale: float | None) -> tuple[Array, Arra
 
 
 def select_stage(stages: list[Array], mode: int) -> Array:
-    """The output selected by qk_matmul_output_mode: products, after softcap, with bias, after softmax."""
+    """The output selected by qk_matmul_output_mode: 0 the products, 1 after softcap, 2 then with bias, 3 after softmax."""
     if not 0 <= mode < len(stages):
         raise EvaluationError(f"qk_matmul_output_mode must be 0, 1, 2 or 3; got {mode}")
     return stages[mode]

@@ -23,21 +23,22 @@ class TokenRuns:
     """Splits texts into tokens.
 
     pattern: matches a token
-    separator: a character of ASCII that separates tokens; "" if there is none
-    spaces: a table for `str.translate` from the other separators in ASCII to `separator`
-    others: all separators except `separator`; None if there are too many, or `MARK` is one
+    separator: the one separator at which texts are split, a character of ASCII; "" if no separator is in ASCII
+    ascii_table: a table for `str.translate` from the other separators in ASCII to `separator`
+    others: all separators except `separator`; None if there are too many to replace one by one, or `MARK` is one
     """
 
     pattern: re.Pattern[str]
     separator: str
-    spaces: Mapping[int, str]
+    ascii_table: Mapping[int, str]
     others: str | None
 
     def split(self, texts: Sequence[str]) -> list[list[str]]:
         """The tokens of each text."""
         joined = MARK.join(texts)
         can_translate = self.separator and (joined.isascii() or self.others is not None)
-        if not can_translate or joined.count(MARK) != len(texts) - 1:  # texts that contain marks
+        has_marks = joined.count(MARK) != len(texts) - 1  # where a text ends would not be known
+        if not can_translate or has_marks:
             return list(map(self.pattern.findall, texts))
         joined, separator = self.replace_separators(joined), self.separator
         rows = [text.split(separator) for text in joined.split(MARK)]
@@ -46,7 +47,7 @@ class TokenRuns:
     def replace_separators(self, joined: str) -> str:
         """Replace every separator by `separator`."""
         if joined.isascii():
-            return joined.translate(self.spaces) if self.spaces else joined
+            return joined.translate(self.ascii_table) if self.ascii_table else joined
         for other in self.others or "":
             joined = joined.replace(other, self.separator)
         return joined
@@ -55,19 +56,22 @@ class TokenRuns:
 def token_runs(tokens: Ranges) -> TokenRuns:
     """The splitter whose tokens are the runs of these characters."""
     separators = complement(tokens)
-    small = [chr(c) for first, last in separators for c in range(first, min(last + 1, ASCII)) if c]
+    in_ascii = [chr(c) for first, last in separators for c in range(first, min(last + 1, ASCII))]
+    in_ascii = [c for c in in_ascii if c != MARK]  # it separates texts
+    separator = in_ascii[0] if in_ascii else ""
+    others: str | None = None
     count = sum(last + 1 - first for first, last in separators)
-    separator, is_few = small[0] if small else "", count <= MAX_REPLACED
-    every = [chr(c) for first, last in separators for c in range(first, last + 1)] if is_few else []
-    has_mark = bool(separators) and separators[0][0] == 0
-    others = "".join(c for c in every if c != separator) if is_few and not has_mark else None
-    spaces = {ord(c): separator for c in small[1:]}
-    return TokenRuns(ranges_pattern(tokens), separator, spaces, others)
+    has_mark = bool(separators) and separators[0][0] == ord(MARK)
+    if count <= MAX_REPLACED and not has_mark:
+        every = [chr(c) for first, last in separators for c in range(first, last + 1)]
+        others = "".join(c for c in every if c != separator)
+    ascii_table = {ord(c): separator for c in in_ascii[1:]}
+    return TokenRuns(ranges_pattern(tokens), separator, ascii_table, others)
 
 
 @lru_cache(maxsize=64)
 def runs_of_expression(expression: str) -> TokenRuns | None:
-    """The splitter whose tokens are the matches of an expression; None if they are not the longest runs of some characters.
+    """The splitter whose tokens are the matches of an expression; None if these are not the longest runs of some characters.
 
     Raises what `compile_expression` raises.
     """
@@ -77,8 +81,9 @@ def runs_of_expression(expression: str) -> TokenRuns | None:
 
 @lru_cache(maxsize=64)
 def runs_between(separators: tuple[str, ...]) -> TokenRuns | None:
-    """The splitter at the matches of all separators; None if one matches more than single characters and runs of them.
+    """The splitter at the matches of these expressions; None unless each matches single characters, or runs of them, only.
 
+    Tokens are runs of all other characters: None, too, if there are none.
     Raises what `compile_expression` raises.
     """
     ranges: list[tuple[int, int]] = []

@@ -17,6 +17,7 @@ from sardonyx._src.proto.binary import decode
 from sardonyx._src.runtime.backend.feeds import read_message
 from sardonyx._src.schema import canonical, domains, latest
 
+STRING_KINDS = "OSUT"  # kinds of NumPy's types of strings: objects, bytes, str and StringDType
 OutputInfo = tuple[object, Sequence[int]]  # anything that np.dtype takes, and the shape
 
 
@@ -60,7 +61,7 @@ def node_feeds(node: m.NodeProto, inputs: object) -> dict[str, object]:
 
 
 def convert_value(value: object, name: str) -> object:
-    """A run-time value: a list of arrays is a sequence, any other list or a Python number is a tensor."""
+    """A run-time value: a list of arrays and an empty list are sequences, any other list or a Python number is a tensor."""
     value = read_message(value, name)
     if value is None or isinstance(value, np.ndarray | SparseTensor | Mapping):
         return value
@@ -149,7 +150,7 @@ def type_of(value: object) -> Type | None:
     match value:
         case np.ndarray():
             return TensorType(
-                DataType.STRING if value.dtype.kind in "OSUT" else DataType.of(value.dtype), value.shape
+                DataType.STRING if value.dtype.kind in STRING_KINDS else DataType.of(value.dtype), value.shape
             )
         case SparseTensor():
             return SparseTensorType(value.dtype, value.shape)

@@ -45,7 +45,8 @@ def stamp_source(source: ModelSource) -> FileStamp | BytesStamp | None:
     """The stamp of a file now, or of bytes; None for any other source.
 
     The stamp of a small file is that of its bytes, so that a copy of the file, or the same content written again, uses the
-    programs that are compiled already.
+    programs that are compiled already.  A file in a text format has the stamp of the file: the same bytes with another suffix
+    are another model, or none.
     """
     if isinstance(source, bytes):
         return BytesStamp.of(source)
@@ -60,7 +61,11 @@ def stamp_source(source: ModelSource) -> FileStamp | BytesStamp | None:
 
 
 def stamp_content(stamp: FileStamp) -> FileStamp | BytesStamp:
-    """The stamp of the bytes of a regular file, memoized; the given stamp of the file if it cannot be read."""
+    """The stamp of the bytes of a regular file, memoized; the given stamp of the file if it cannot be read.
+
+    If the file changes while it is read, the bytes may be of no version of it.  Their stamp is not memoized, and callers do
+    not use it: after they have opened the model they take the stamp again, and compare.
+    """
     memoized = CONTENT_STAMPS.get(stamp)
     if memoized is not None:
         return memoized
@@ -80,7 +85,8 @@ def stamp_content(stamp: FileStamp) -> FileStamp | BytesStamp:
 def stamp_model(stamp: FileStamp | BytesStamp, model: Model) -> ModelStamp | None:
     """The stamps of all files that a model consists of, as of the time when its data were opened.
 
-    stamp: the stamp of the model's own file or bytes.  None if a file of external data cannot be opened.
+    stamp: the stamp of the model's own file or bytes.
+    Returns this stamp if there are no external data; None if a file of external data cannot be opened.
     """
     storages = {
         tensor.storage.file: tensor.storage

@@ -57,17 +57,17 @@ def require_fit(array: Array, shape: tuple[int, ...], dtype: np.dtype[np.generic
 
 
 def place_outputs(
-    expected: Sequence[tuple[tuple[int, ...], np.dtype[np.generic]]], names: Sequence[str], out: OutputArrays
+    types: Sequence[tuple[tuple[int, ...], np.dtype[np.generic]]], names: Sequence[str], out: OutputArrays
 ) -> list[Array]:
-    """The arrays for outputs of these shapes and element types: arrays of the caller, or new ones."""
+    """The arrays that a run fills, for outputs of these shapes and element types: those in `out`, or new ones."""
     return [
         require_fit(out[name], shape, dtype, name) if name in out else np.empty(shape, dtype)
-        for name, (shape, dtype) in zip(names, expected, strict=True)
+        for name, (shape, dtype) in zip(names, types, strict=True)
     ]
 
 
 def copy_outputs(results: dict[str, RuntimeValue], out: OutputArrays) -> dict[str, RuntimeValue]:
-    """The same dict of results, in which arrays of `out` replace the results that are copied to them."""
+    """Copies results into the arrays of `out`, which then take their places in the dict `results`; returns this dict."""
     for name, array in out.items():
         result = results.get(name)
         if not isinstance(result, np.ndarray):

@@ -29,14 +29,15 @@ class StepwiseContext(ExecutionContext):
 
         The run loop executes a long step in slices of its units, and returns after each one: it is called until all are done.
         """
-        block, reached = self.memory.status, index
+        block = self.memory.status
+        # Unless long units are allowed, the run loop returns before them, and would never get past them.
         block[status.LONG_UNITS] = status.ALLOWED
-        while True:
-            reached = self.call_tape(index, index + 1)
-            if reached != index or not block[status.RESUME_UNIT]:
-                return reached
+        next_index = self.call_tape(index, index + 1)
+        while block[status.RESUME_UNIT]:
+            next_index = self.call_tape(index, index + 1)
+        return next_index
 
-    def call_tape(self, first: int, last: int) -> int:
-        """Runs records of the tape."""
+    def call_tape(self, first: int, end: int) -> int:
+        """Runs the records [first, end) of the tape, one for each action; returns the record that it reached (`tape.py`)."""
         memory = self.memory
-        return self.native.pool.run(memory.slots_address, first, last, memory.scratch, memory.status_address)
+        return self.native.pool.run(memory.slots_address, first, end, memory.scratch, memory.status_address)

@@ -78,7 +78,10 @@ def add_models(a: ModelSnapshot, b: ModelSnapshot) -> ModelSnapshot:
 
 
 def retire(process: ProcessSnapshot) -> ProcessSnapshot:
-    """The statistics of a process that has ended.  They remain part of the sums, so that counts of the service never decrease."""
+    """The statistics of a process that has ended.  They remain part of the sums, so that counts of the service never decrease.
+
+    Its models count as ready, so that only the processes that run decide whether a version is.
+    """
     return ProcessSnapshot(
         tuple(replace(model, is_ready=True, queue_length=0, sequences=None) for model in process.models)
     )

@@ -20,7 +20,7 @@ from sardonyx._src.train.optimizers.schedules import Schedule
 
 @dataclass(frozen=True, kw_only=True)
 class Adagrad(Optimizer):
-    """`h' = h + g^2`, then `p' = p - rate / (1 + t rate_decay) g / (sqrt(h') + epsilon)`.
+    """`h' = h + g^2`, then `p' = p - rate / (1 + t * rate_decay) * g / (sqrt(h') + epsilon)`.
 
     p is a parameter, g its gradient with weight decay added, and t the number of updates before this one.
     as_operator: whether the update is one Adagrad node of ai.onnx.preview.training instead of standard operators.

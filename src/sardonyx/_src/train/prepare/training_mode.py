@@ -45,9 +45,10 @@ def build_training_forward(
     """
     result = TrainingForward()
     switched = [n for n in model.graph.nodes if changes_mode(n, model, trainable)]
-    note_nested(model, switched)
+    note_nested(model)
     for node in affected_nodes(model.graph, switched, prediction):
         copy = b.graph.append(result.copier.node(node))
+        # The copy comes from no call, whose name would be a prefix of the new names.
         rename_definitions(copy, Node(node.op_type), b.fresh_names)
         for inner in inline_switched(copy, model, b):
             switch_mode(inner, b, result, trainable)
@@ -70,7 +71,10 @@ def affected_nodes(graph: Graph, switched: Collection[Node], prediction: Value) 
 
 
 def changes_mode(node: Node, model: Model, trainable: Collection[Value]) -> bool:
-    """Whether a node, or one in the function that it calls, computes something else in training."""
+    """Whether a node, or one in the function that it calls, computes something else in training.
+
+    A function is inlined to change its nodes, so it must import the operator set of the model.
+    """
     function = called_function(node, model)
     if function is not None:
         return function.opset_imports.get("") == model.opset_imports.get("") and any(
@@ -112,7 +116,7 @@ def is_trained_norm(node: Node, trainable: Collection[Value]) -> bool:
     return any(v in trainable or (v is not None and v.initializer is None) for v in node.inputs[1:3])
 
 
-def note_nested(model: Model, switched: Collection[Node]) -> None:
+def note_nested(model: Model) -> None:
     """Notes Dropout and BatchNormalization nodes of subgraphs, which stay in inference mode."""
     for node in model.graph.nodes:
         for inner in (n for graph in node.subgraphs for n in nodes(graph)):
@@ -148,6 +152,7 @@ def use_batch_statistics(node: Node, b: AlgorithmBuilder, forward: TrainingForwa
     attributes, statistics = {**node.attributes, mode.name: mode}, node.inputs[3:5]
     new_values = extend_node(node, b, node.inputs, attributes, ["mean", "variance"])
     for statistic, new in zip(statistics, new_values, strict=True):
+        # If nodes share a statistic, the first of them updates it.  Its type is stated, since it is the type of a state.
         tensor = None if statistic is None else statistic.initializer
         if statistic is not None and isinstance(tensor, Tensor) and statistic not in forward.statistics:
             new.type = TensorType(tensor.dtype, tensor.shape)

@@ -19,7 +19,7 @@ LN2_LOW = 1.90821492927058770002e-10
 ROUNDER = (
     6755399441055744.0  # 1.5 * 2^52: adding it rounds to an integer, which is then in the low bits of the sum
 )
-BIASED = ROUNDER + 1023  # its low bits are the biased exponent of 1
+BIASED = ROUNDER + 1023  # n + BIASED has the biased exponent of 2^n in its low bits
 OVERFLOW, UNDERFLOW = 710.0, -746.0  # arguments for which exp is infinite, and 0
 HIGHEST, LOWEST = 709.0, -40.0  # arguments for which expm1 is still finite, and -1
 EXP_TERMS, ATANH_TERMS = 14, 18
@@ -70,7 +70,7 @@ def tanh(builder: FunctionBuilder, x: LLVMValue) -> LLVMValue:
 
 
 def softplus(builder: FunctionBuilder, x: LLVMValue) -> LLVMValue:
-    """max(x, 0) + log(1 + u) with u = exp(-|x|); the logarithm is twice the area tangent of u / (2 + u), at most 1/3."""
+    """max(x, 0) + log(1 + u) with u = exp(-|x|); the logarithm is 2 * atanh(u / (2 + u)), whose argument is at most 1/3."""
     u = exp(builder, -builder.fabs(x))
     s = u / (u + 2)
     square = s * s
@@ -98,9 +98,9 @@ def split_log(builder: FunctionBuilder, x: LLVMValue) -> tuple[LLVMValue, LLVMVa
     n = builder.select(is_small, scaled - double_precision.SCALE_BITS, scaled)
     f, divisor = m - 1, m + 1
     s = f / divisor
-    missing = builder.fma(-s, m - (divisor - 1), builder.fma(-s, divisor, f)) / divisor
+    residual = builder.fma(-s, m - (divisor - 1), builder.fma(-s, divisor, f)) / divisor
     square, twice = s * s, s * 2
-    tail = builder.fma(s * square, builder.horner(square, double_precision.LOG_TERMS[1:]), missing * 2)
+    tail = builder.fma(s * square, builder.horner(square, double_precision.LOG_TERMS[1:]), residual * 2)
     whole = n * LN2_HIGH
     high = whole + twice
     low = builder.fma(n, LN2_LOW, ((whole - high) + twice) + tail)
@@ -116,6 +116,7 @@ def pow(builder: FunctionBuilder, x: LLVMValue, y: LLVMValue) -> LLVMValue:
     logarithm, correction = split_log(builder, magnitude)
     exponent = y * logarithm
     error = builder.fma(y, logarithm, -exponent) + y * correction
+    # For results that are infinite or 0, the error may be NaN.
     error = builder.select(builder.fabs(exponent) < OVERFLOW, error, builder.constant(0, x.type))
     power = exp(builder, exponent)
     power = builder.select(power < math.inf, builder.fma(power, error, power), power)

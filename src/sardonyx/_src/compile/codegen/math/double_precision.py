@@ -11,8 +11,8 @@ ROOT_HALF = 0x3FE6A09E667F3BCD  # the bits of sqrt(1/2), the lower bound of the 
 ROUNDER = (
     6755399441055744.0  # 1.5 * 2^52: adding it rounds to an integer, which is then in the low bits of the sum
 )
-ROUNDER_BITS = 0x4338000000000000
-BIASED = ROUNDER + 1023  # its low bits are the biased exponent of 1
+ROUNDER_BITS = 0x4338000000000000  # the bits of ROUNDER
+BIASED = ROUNDER + 1023  # n + BIASED has the biased exponent of 2^n in its low bits
 # log2((1+s) / (1-s)) = s*P(s*s) from sqrt(1/2) to sqrt(2); the error is 2^-45 of it.
 LOG2_COEFFICIENTS = (
     2.88539008177785,
@@ -68,7 +68,7 @@ def exp(builder: FunctionBuilder, x: LLVMValue) -> LLVMValue:
     n = shifted - ROUNDER
     r = builder.fma(n, -LN_2_LOW, builder.fma(n, -LN_2_HIGH, bounded))
     exponent = shifted.bitcast() - ROUNDER_BITS
-    half = exponent >> 1  # two factors, each of which is a number with an exponent in range
+    half = exponent >> 1  # 2^exponent may be out of range; its two factors are normal numbers
     low, high = (((part + 1023) << 52).bitcast() for part in (half, exponent - half))
     return builder.horner(r, EXP_TERMS) * low * high
 

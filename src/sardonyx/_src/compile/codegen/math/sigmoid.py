@@ -14,8 +14,8 @@ from sardonyx._src.compile.codegen.math.exponential import (
 from sardonyx._src.compile.codegen.math.function import vector_function
 
 LOWEST = -253 * LN_2  # at and below it, the power of two that is applied last is zero
-HIGHEST = 87.0  # at and above it, 1 + exp(-x) is 1
-BIASED = ROUNDER + 127  # its low bits are the biased exponent of 1
+HIGHEST = 87.0  # at and above it, 1 + exp(-x) is 1; here n of `negated_exp` is -126, so that 2^n is normal
+BIASED = ROUNDER + 127  # n + BIASED has the biased exponent of 2^n in its low bits
 # exp(r) = 1 + r + r*r*(a + b*r + ...) for |r| <= ln(2)/2; the error is 2^-28 of exp(r).
 EXPM1_COEFFICIENTS = (0.49999994, 0.16666521, 0.041668266, 0.008368678, 0.0013820731)
 
@@ -24,7 +24,8 @@ EXPM1_COEFFICIENTS = (0.49999994, 0.16666521, 0.041668266, 0.008368678, 0.001382
 def sigmoid(builder: FunctionBuilder, x: LLVMValue) -> LLVMValue:
     """1 / (1 + exp(-x)), within 2 ulp; subnormal results too."""
     s, power, rest = negated_exp(builder, x)
-    # The smaller of 1 and the power is the addend that is rounded twice: otherwise the function would not be monotonic.
+    # 1 + s*power + power is rounded after each addition.  The greater of 1 and the power is added last, so that the error of
+    # the first rounding is small: otherwise the function would not be monotonic.
     return 1 / (builder.fma(s, power, power.clamp_max(1)) + power.clamp_min(1)) * rest
 
 
@@ -32,6 +33,7 @@ def sigmoid(builder: FunctionBuilder, x: LLVMValue) -> LLVMValue:
 def silu(builder: FunctionBuilder, x: LLVMValue) -> LLVMValue:
     """x * sigmoid(x), within 2 ulp; subnormal results too.  NaN of -inf, as the product is."""
     s, power, rest = negated_exp(builder, x)
+    # In a fixed order, unlike in `sigmoid`: silu is not monotonic itself.
     return x / (builder.fma(s, power, builder.constant(1, x.type)) + power) * rest
 
 
@@ -42,10 +44,11 @@ def negated_exp(builder: FunctionBuilder, x: LLVMValue) -> tuple[LLVMValue, LLVM
     rounded once.  `rest` is zero from `LOWEST` down, so that an infinite dividend gives NaN there.
     """
     bounded = x.clamp_min(LOWEST).clamp_max(HIGHEST)
-    shifted = builder.fma(bounded, -LOG2_E, BIASED)
+    shifted = builder.fma(bounded, -LOG2_E, BIASED)  # rounds to n + BIASED, n an integer, as `ROUNDER` does
     n = shifted - BIASED
     r = builder.fma(n, -LN2_LOW, builder.fma(n, -LN2_HIGH, -bounded))
     top = shifted.clamp_max(BIASED + 126)
+    # The shift drops all bits but the biased exponent, which is below 256.
     power = (top.bitcast() << 23).bitcast()
     return expm1_estrin(builder, r), power, power_of_two(top.bitcast() - shifted.bitcast())
 

@@ -116,7 +116,7 @@ def prefetch(b: KernelBuilder, address: str) -> None:
 def loop_blocks(
     b: KernelBuilder, count: LLVMValue, step: int, name: str
 ) -> AbstractContextManager[LLVMValue]:
-    """A loop over the blocks of `step` indices in [0, count), by the start of each block; the last block may be partial."""
+    """A loop over [0, count) in blocks of `step` indices, which gives the first index of each; the last block may be partial."""
     return b.loop(i64(b, 0), count + (step - 1), step, name)
 
 
@@ -125,7 +125,8 @@ def loop_vectors(
 ) -> Iterator[tuple[LLVMValue, LLVMValue | None]]:
     """A loop over the vectors of elements in [first, end): `for i, mask in loop_vectors(b, 0, count):`.
 
-    The body is emitted twice: for whole vectors, with None as mask, and for a partial last vector with its mask.
+    It gives the first index and the mask of a vector.  The Python loop has two rounds, each of which emits the body: for
+    whole vectors, with None as mask, and for a partial last vector, with its mask.  A single lane has no partial vectors.
     """
     lanes = b.target.lanes if lanes is None else lanes
     with b.loop(b.as_value(first, I64), end, lanes, "vector") as i:
@@ -136,7 +137,10 @@ def loop_vectors(
 
 
 def loop_masked_vectors(b: KernelBuilder, count: LLVMValue) -> Iterator[tuple[LLVMValue, LLVMValue | None]]:
-    """`loop_vectors` of [0, count); on targets where masks cost nothing, all vectors are masked, which is less code."""
+    """`loop_vectors` of [0, count).
+
+    Where masks cost nothing, the body is emitted once, with a mask for all vectors, which is less code.
+    """
     lanes = b.target.lanes
     if lanes < MASK_REGISTER_LANES:
         yield from loop_vectors(b, 0, count)

@@ -32,7 +32,8 @@ from sardonyx._src.ir.dims import Known
 
 # Slots of a loop counter: the current iteration, the number of iterations after it, the entry of the current
 # iteration in buffers of scan outputs, and whether these buffers have room for another entry.
-ITERATION, REMAINING, BUFFER_INDEX, HAS_CAPACITY = range(4)
+COUNTER_SLOTS = 4
+ITERATION, REMAINING, BUFFER_INDEX, HAS_CAPACITY = range(COUNTER_SLOTS)
 TripCount = Known | TensorView  # a dim, or a tensor of one int64
 
 LOOP = Parameters(
@@ -70,7 +71,7 @@ def loop_step(
 ) -> Step:
     """The step that starts a loop (distance > 0: past the body), or ends an iteration (distance < 0: back to the body).
 
-    counter: [4], see `ITERATION`.
+    counter: [COUNTER_SLOTS], see `ITERATION`.
     flag: [1], scratch for the jump.
     trip_count: the maximum number of iterations.
     condition: a bool, whether there is another iteration; None if there is none, so that the trip count can be

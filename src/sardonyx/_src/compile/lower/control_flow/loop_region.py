@@ -35,6 +35,8 @@ class LoopState:
 class ScanSlice:
     """A value of the body that is a slice of a scan input or output along an axis.
 
+    value: the value of the body.
+    sequence: the input or output of the node of which it is a slice.
     backward: whether the slices are visited from the last to the first.
     """
 

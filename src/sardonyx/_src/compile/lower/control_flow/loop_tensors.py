@@ -11,7 +11,7 @@ from sardonyx._src.compile.layouts.constants import ConstantPool
 from sardonyx._src.compile.layouts.laid_out import LaidOutBody
 from sardonyx._src.compile.lower import LaidOutRegion
 from sardonyx._src.compile.lower.control_flow.inlined_subgraph import lay_out_body
-from sardonyx._src.compile.lower.control_flow.jumps import ITERATION
+from sardonyx._src.compile.lower.control_flow.jumps import COUNTER_SLOTS, ITERATION
 from sardonyx._src.compile.lower.control_flow.loop_region import InlinedLoop, LoopState, ScanSlice
 from sardonyx._src.compile.partition import Shape
 from sardonyx._src.compile.program import TensorView, row_major_strides
@@ -25,17 +25,17 @@ MAX_BUFFERED_ITERATIONS = 1024
 DEFAULT_BUFFERED_ITERATIONS = 16  # for slices of dynamic sizes
 
 
-class CarriedTensors:
+class LoopTensors:
     """The tensors of a loop.
 
     operands: the tensors of the values of the enclosing graph that the loop reads.
-    results: the tensors of the values of the enclosing graph that the loop writes.
+    results: the tensors of the values of the enclosing graph that the loop writes: last states and scan outputs.
     layouts: for each operand, all tensors that hold its value.
     counter: the loop counter (`jumps.ITERATION`).
     flag: the flag of the loop steps' jumps.
     states: the tensor of each loop-carried state.
     slices: the current slice of each scan input, by value of the body.
-    buffers: the buffer of each accumulated scan output, [iterations, ...].
+    buffers: the buffer of each accumulated scan output (`InlinedLoop.accumulated`), by that output: [iterations, ...].
     buffer_capacity: the number of iterations for which these buffers have room; 0 without buffers.
     """
 
@@ -45,7 +45,7 @@ class CarriedTensors:
         self.operands = dict(zip(values, region.operands, strict=True))
         self.layouts = dict(zip(values, region.layouts, strict=True))
         self.results = dict(zip((write.value for write in region.region.writes), region.results, strict=True))
-        self.counter = dense_temporary(DataType.INT64, (4,), "iterations")
+        self.counter = dense_temporary(DataType.INT64, (COUNTER_SLOTS,), "iterations")
         self.flag = dense_temporary(DataType.INT64, (1,), "continue")
         self.states = [self.allocate_state(state) for state in self.loop.states]
         self.slices = {
@@ -98,7 +98,10 @@ class CarriedTensors:
         return {**invariants, **{value: (tensor,) for value, tensor in varying.items()}}
 
     def scalars(self) -> dict[Value, TensorView]:
-        """The iteration number and the invariant condition of the body, if it reads them."""
+        """The iteration number and the invariant condition of the body, if it reads them.
+
+        An invariant condition is that of the first iteration, which the node reads.
+        """
         loop, condition, tensors = self.loop, self.loop.condition, {}
         if loop.iteration is not None:
             shape = self.scope.known_shape(loop.iteration)
@@ -113,7 +116,7 @@ class CarriedTensors:
 class LaidOutLoop(LaidOutBody):
     """The laid-out body of a loop; its results are the next states, then the slices of scan outputs."""
 
-    tensors: CarriedTensors
+    tensors: LoopTensors
 
     @property
     def next_states(self) -> Sequence[TensorView]:
@@ -129,7 +132,7 @@ class LaidOutLoop(LaidOutBody):
 
 def lay_out_loop(region: LaidOutRegion[InlinedLoop], constants: ConstantPool) -> LaidOutLoop:
     """The body of a loop with layouts, and the tensors that it shares with the loop."""
-    tensors, loop = CarriedTensors(region, constants), region.config
+    tensors, loop = LoopTensors(region, constants), region.config
     states = [(state.result, state.shape) for state in loop.states]
     slices = [(part.value, loop.body.scope.known_shape(part.value)) for part in loop.outputs]
     body = lay_out_body("body", loop.body, constants, tensors.bound_tensors(), [*states, *slices])

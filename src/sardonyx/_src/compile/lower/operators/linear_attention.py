@@ -46,7 +46,7 @@ def match_linear_attention(op: BoundNode, scope: Scope) -> Region[LinearAttentio
     q, k, v = (op.input(i) for i in range(3))
     q_heads, heads = op.attribute("q_num_heads", int), op.attribute("kv_num_heads", int)
     rule = op.attribute("update_rule", str)
-    used = {
+    used = {  # the inputs that the computation reads: others may be given, but the update rule has no use for them
         "past": op.input(3) is not None,
         "decay": rule.startswith("gated"),
         "beta": rule.endswith("delta"),
@@ -65,7 +65,7 @@ def match_linear_attention(op: BoundNode, scope: Scope) -> Region[LinearAttentio
     if not has_factors(scope, given, heads, sizes[1]):
         return None
     state = (scope.known_shape(q)[0], heads, sizes[1], sizes[2] or 0)
-    scale = op.attribute("scale", float) or 1 / math.sqrt(sizes[1])
+    scale = op.attribute("scale", float) or 1 / math.sqrt(sizes[1])  # 0 is the default
     config = LinearAttention(tuple(given), state, heads, q_heads // heads, scale)
     rows = UnitStride(-1, DENSE)
     reads = [Read(value, DENSE if name == "past" else rows) for name, value in given.items()]

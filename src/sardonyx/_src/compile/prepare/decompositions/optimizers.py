@@ -1,8 +1,8 @@
 """Adagrad, Adam and Momentum as elementwise operators; one kernel updates each tensor.
 
-Inputs of the functions: r is the learning rate, t the step number, and for each tensor i: x the parameter, g its
-gradient, v and h the states of the optimizer.  Learning rates are computed in float64, as in the reference kernels,
-and rounded to each tensor's type.
+The replacement is a function whose inputs are r, the learning rate, t, the step number, and for each tensor i: x, the
+parameter, g, its gradient, and the states v and, for Adam, h.  Learning rates are computed in float64, as in the
+reference kernels, and rounded to each tensor's type.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ Numbers = dict[str, float]
 
 
 def decompose(node: Node, edit: Edit) -> bool:
+    """Replaces an update of float or double tensors of known ranks; returns whether it did."""
     types = [edit.type(value) for value in node.inputs]
     kinds = 2 + NUM_STATES[node.op_type]
     count = (len(types) - 2) // kinds
@@ -47,6 +48,11 @@ def has_converging_means(op_type: str, numbers: Numbers) -> bool:
 
 
 def function_text(op_type: str, dtypes: Sequence[DataType], numbers: Numbers, *, is_nesterov: bool) -> str:
+    """The function that updates all tensors.
+
+    dtypes: the element type of each tensor.  numbers: the numeric attributes of the node.
+    The rate and the step number may be [] or [1].
+    """
     kinds, indices = 2 + NUM_STATES[op_type], range(len(dtypes))
     inputs = [f"{kind}{i}" for kind in "xgvh"[:kinds] for i in indices]
     results = [f"new_{kind}{i}" for kind in "xvh"[: kinds - 1] for i in indices]

@@ -71,7 +71,8 @@ def peak_bytes(program: Program) -> int:
 def live_bytes(program: Program) -> list[int]:
     """The bytes of the arena that are live at each action."""
     changes = [0] * (len(program.actions) + 1)
-    for live_range in find_live_ranges(program.actions, dict.fromkeys(program.stages, GUESSED_LENGTH)):
+    lengths = dict.fromkeys(program.stages, GUESSED_LENGTH)  # of symbolic dims, as in the memory plan
+    for live_range in find_live_ranges(program.actions, lengths):
         changes[live_range.first] += live_range.size
         changes[live_range.last + 1] -= live_range.size
     total, result = 0, []
@@ -88,7 +89,7 @@ class SegmentedProgram:
     uses: the blocks that write and read each buffer.
     repeatable: the buffers that can be computed again.
     peak_block: the index of the block at the peak of memory.
-    sizes: the bytes of each buffer.
+    sizes: the bytes of each buffer, with guessed lengths of symbolic dims.
     """
 
     program: Program
@@ -170,6 +171,8 @@ class SegmentedProgram:
                     block = self.blocks[number]
                     for buffer in block.reads - block.writes:
                         if buffer.role != "arena":
+                            # No step writes inputs, among them the states, and constants; outputs are complete before
+                            # another block reads them.
                             continue
                         use = self.uses[buffer]
                         if buffer not in self.repeatable and not is_written_once(use):

@@ -19,7 +19,7 @@ import numpy as np
 import sardonyx as sx
 from latency import header, line
 from quantized_networks import QUANTIZED
-from sardonyx._src.compile.codegen import LLVMType, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import LLVMType, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.gemm.bf16.bf16_arithmetic import has_bf16_products
 from sardonyx._src.compile.kernels.gemm.integer.int8_dot import Int8DotEmitter
@@ -95,8 +95,8 @@ def int8_module(name: str, target: Target) -> str:
     return b.build_module(name)
 
 
-def memory_of(b: KernelBuilder, vector: LLVMType) -> StackSlot:
-    return StackSlot(b.pointer("sum"), vector)
+def memory_of(b: KernelBuilder, vector: LLVMType) -> MemoryLocation:
+    return MemoryLocation(b.pointer("sum"), vector)
 
 
 def peak_rates() -> Rates:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sardonyx._src.compile.codegen import I64, LLVMType, Parameters, StackSlot
+from sardonyx._src.compile.codegen import I64, LLVMType, MemoryLocation, Parameters
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.executor import status
 from sardonyx._src.compile.executor.pool_layout import BLOCK_GROUPS, FLAG, JUMP, RECORD_SLOTS, ROW_GROUPS
@@ -21,11 +21,11 @@ PARAMETERS = Parameters("marks", "iterations")
 def build_marking_kernel() -> Library:
     """`kernel`: the arguments are the address of the marks, one i64 a unit, and the iterations of idle work for a unit."""
     b = KernelBuilder(host_target(), PARAMETERS)
-    marks, iterations, scratch = b.pointer("marks"), b.integer("iterations"), StackSlot(b.scratch, I64)
+    marks, iterations, scratch = b.pointer("marks"), b.integer("iterations"), MemoryLocation(b.scratch, I64)
     b.store(scratch, b.first_unit)
     accumulator = b.new_slot("number", DOUBLE)
     with b.loop(b.first_unit, b.end_unit) as i:
-        mark = StackSlot(b.gep(marks, i, "i64"), I64)
+        mark = MemoryLocation(b.gep(marks, i, "i64"), I64)
         b.store(accumulator, b.constant(1.0, DOUBLE))
         with b.loop(b.constant(0, I64), iterations):
             b.store(accumulator, b.load(accumulator) * 1.0000001)
@@ -46,7 +46,7 @@ def sizes() -> Library:
     b = KernelBuilder(host_target(), PARAMETERS)
     marks = b.pointer("marks")
     with b.loop(b.first_unit, b.end_unit) as i:
-        b.store(StackSlot(b.gep(marks, i, "i64"), I64), b.end_unit - b.first_unit)
+        b.store(MemoryLocation(b.gep(marks, i, "i64"), I64), b.end_unit - b.first_unit)
     return load(b.build_module("kernel"), ["kernel"])
 
 

@@ -8,7 +8,7 @@ import pytest
 from compile import guarded
 from compile.checked import instrument_module
 from compile.checked_runs import Build, Fault, Table
-from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program import Kernel, Step
@@ -29,8 +29,8 @@ class FaultyEmitter(KernelBuilder):
     def number(self, n: int) -> LLVMValue:
         return self.constant(n, I64)
 
-    def element(self, base: str, index: LLVMValue, llvm_type: LLVMType = FLOAT) -> StackSlot:
-        return StackSlot(self.gep(base, index), llvm_type)
+    def element(self, base: str, index: LLVMValue, llvm_type: LLVMType = FLOAT) -> MemoryLocation:
+        return MemoryLocation(self.gep(base, index), llvm_type)
 
     # --- kernels; n: 0, or the distance of an access past the end or before the beginning --------
 
@@ -66,7 +66,7 @@ class FaultyEmitter(KernelBuilder):
         """An array of four numbers on the stack."""
         self.allocas.append(" %four = alloca [4 x float], align 16")
         pointer = self.gep("%four", self.n + 3)
-        self.store(StackSlot(pointer, FLOAT), self.constant(2.0, FLOAT))
+        self.store(MemoryLocation(pointer, FLOAT), self.constant(2.0, FLOAT))
 
     def emit_table_lookup(self) -> None:
         index = self.n + 2
@@ -80,7 +80,7 @@ class FaultyEmitter(KernelBuilder):
         """Loads an element by an address that is stored in scratch memory."""
         pointer = self.gep(self.x, self.n + (COUNT - 1))
         self.lines.append(f" store ptr {pointer}, ptr {self.scratch}, align 8")
-        value = self.load(StackSlot(self.load_pointer(self.scratch), FLOAT))
+        value = self.load(MemoryLocation(self.load_pointer(self.scratch), FLOAT))
         self.store(self.element(self.y, self.number(0)), value)
 
     def emit_gather_and_scatter(self) -> None:

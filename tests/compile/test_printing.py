@@ -6,7 +6,7 @@ import pytest
 
 from models import parse_model
 from sardonyx._src.cli.output.stages import format_stage
-from sardonyx._src.compile.codegen import LLVMType, Parameters, StackSlot
+from sardonyx._src.compile.codegen import LLVMType, MemoryLocation, Parameters
 from sardonyx._src.compile.codegen.expressions import Apply, Cast, Local, Number, Scalar, Select
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.llvm.jit import host_target
@@ -58,13 +58,13 @@ def scaled_rows_module() -> str:
     with b.loop(b.first_unit, b.end_unit, name="row") as row:
         with b.loop(zero, columns, 8, name="column") as i:
             address = b.gep(x, row * columns + i)
-            vector = b.load(StackSlot(address, VECTOR))
+            vector = b.load(MemoryLocation(address, VECTOR))
             vector = b.call_intrinsic("fma", vector, factors, b.constant(1.0, VECTOR))
-            b.store(StackSlot(b.gep(y, row * columns + i), VECTOR), vector)
+            b.store(MemoryLocation(b.gep(y, row * columns + i), VECTOR), vector)
         with b.loop(i, columns, name="rest") as i:
-            element = StackSlot(b.gep(x, row * columns + i), LLVMType("float"))
-            b.store(StackSlot(b.gep(y, row * columns + i), element.type), b.load(element) * first_factor)
-    b.store(StackSlot(y, LLVMType("float")), first_factor)
+            element = MemoryLocation(b.gep(x, row * columns + i), LLVMType("float"))
+            b.store(MemoryLocation(b.gep(y, row * columns + i), element.type), b.load(element) * first_factor)
+    b.store(MemoryLocation(y, LLVMType("float")), first_factor)
     return b.build_module("scaled_rows")
 
 

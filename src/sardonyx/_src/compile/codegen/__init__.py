@@ -4,7 +4,7 @@ The package exports what every kernel and the executor need.  `kernel_builder.Ke
 module, because it loads the mathematical functions, which a saved program runs without.
 """
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
+from sardonyx._src.compile.codegen.blocks import I64, MemoryLocation
 from sardonyx._src.compile.codegen.builder import Element, FunctionBuilder, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.parameters import Parameters, float32_bits
 from sardonyx._src.compile.codegen.target import Target
@@ -15,8 +15,8 @@ __all__ = [
     "FunctionBuilder",
     "LLVMType",
     "LLVMValue",
+    "MemoryLocation",
     "Parameters",
-    "StackSlot",
     "Target",
     "float32_bits",
 ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot, Target
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation, Target
 from sardonyx._src.compile.codegen.blocks import BlockBuilder
 
 X86_EXCEPTION_FLAGS = 0x3F  # bits of MXCSR that record exceptions, and do not belong to the mode
@@ -43,13 +43,13 @@ class RuntimeFunctionBuilder(BlockBuilder):
         return self.gep(base, self.as_value(index, I64), "i64")
 
     def load_slot(self, base: str, index: LLVMValue | int) -> LLVMValue:
-        return self.load(StackSlot(self.slot_address(base, index), I64))
+        return self.load(MemoryLocation(self.slot_address(base, index), I64))
 
     def load_slot_pointer(self, base: str, index: LLVMValue | int) -> str:
         return self.load_pointer(self.slot_address(base, index))
 
     def store_slot(self, base: str, index: int, value: LLVMValue | int) -> None:
-        self.store(StackSlot(self.slot_address(base, index), I64), self.as_value(value, I64))
+        self.store(MemoryLocation(self.slot_address(base, index), I64), self.as_value(value, I64))
 
     def store_slot_pointer(self, base: str, index: int, pointer: str) -> None:
         self.lines.append(f" store ptr {pointer}, ptr {self.slot_address(base, index)}, align 8")

@@ -16,7 +16,7 @@ I64 = LLVMType("i64")
 
 
 @dataclass(frozen=True, slots=True)
-class StackSlot:
+class MemoryLocation:
     """A typed memory location: the name of its pointer (`%l0_i`), and the type of the value there."""
 
     name: str
@@ -30,16 +30,16 @@ class BlockBuilder(FunctionBuilder):
         super().__init__(has_fma)
         self.allocas: list[str] = []  # instructions of the entry block, which come first in the function
 
-    def new_slot(self, name: str, llvm_type: LLVMType) -> StackSlot:
+    def new_slot(self, name: str, llvm_type: LLVMType) -> MemoryLocation:
         """Allocates a variable on the stack."""
-        slot = StackSlot(f"%l{len(self.allocas)}_{name}", llvm_type)
+        slot = MemoryLocation(f"%l{len(self.allocas)}_{name}", llvm_type)
         self.allocas.append(f" {slot.name} = alloca {llvm_type}, align {alignment(llvm_type)}")
         return slot
 
-    def load(self, slot: StackSlot) -> LLVMValue:
+    def load(self, slot: MemoryLocation) -> LLVMValue:
         return self.emit(slot.type, f"load {slot.type}, ptr {slot.name}, align {alignment(slot.type)}")
 
-    def store(self, slot: StackSlot, value: LLVMValue) -> None:
+    def store(self, slot: MemoryLocation, value: LLVMValue) -> None:
         self.lines.append(f" store {value}, ptr {slot.name}, align {alignment(slot.type)}")
 
     def gep(self, base: str, index: LLVMValue, element: str = "float") -> str:
@@ -112,7 +112,7 @@ class BlockBuilder(FunctionBuilder):
         numbers = ", ".join(f"i32 {i}" for i in range(lanes))
         return LLVMValue(self, LLVMType("i32", lanes), f"<{numbers}>") < self.splat(count, lanes)
 
-    def masked_load(self, mask: LLVMValue, slot: StackSlot) -> LLVMValue:
+    def masked_load(self, mask: LLVMValue, slot: MemoryLocation) -> LLVMValue:
         """Loads the lanes in the mask; the others are 0, and their memory is not accessed."""
         name = f"@llvm.masked.load.{slot.type.suffix}.p0"
         self.declarations[f"declare {slot.type} {name}(ptr, i32 immarg, {mask.type}, {slot.type})"] = None
@@ -121,7 +121,7 @@ class BlockBuilder(FunctionBuilder):
             slot.type, f"call {slot.type} {name}({pointer}, {mask}, {slot.type} zeroinitializer)"
         )
 
-    def masked_store(self, mask: LLVMValue, slot: StackSlot, value: LLVMValue) -> None:
+    def masked_store(self, mask: LLVMValue, slot: MemoryLocation, value: LLVMValue) -> None:
         """Stores the lanes in the mask; the memory of the others is not accessed."""
         name = f"@llvm.masked.store.{slot.type.suffix}.p0"
         self.declarations[f"declare void {name}({slot.type}, ptr, i32 immarg, {mask.type})"] = None

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot, Target
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation, Target
 from sardonyx._src.compile.codegen.atomics import RuntimeFunctionBuilder
 from sardonyx._src.compile.executor import status
 from sardonyx._src.dataclass import dataclass
@@ -207,7 +207,9 @@ class FastEntryBuilder(RuntimeFunctionBuilder):
 
     def load_c_int(self, base: str, index: int) -> LLVMValue:
         """Loads a C int, extended to i64."""
-        return self.load(StackSlot(self.slot_address(base, index), LLVMType("i32"))).convert("zext", "i64")
+        return self.load(MemoryLocation(self.slot_address(base, index), LLVMType("i32"))).convert(
+            "zext", "i64"
+        )
 
     def mismatch_if(self, condition: LLVMValue) -> None:
         self.return_if(condition, MISMATCH)

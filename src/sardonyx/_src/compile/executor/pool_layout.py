@@ -6,7 +6,7 @@ The units of a product of matrices are a grid: panels of B, each with groups of 
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen import I64, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import I64, LLVMValue, MemoryLocation
 from sardonyx._src.compile.codegen.atomics import RuntimeFunctionBuilder
 
 RECORD_SLOTS = 8  # slots of a tape record
@@ -82,7 +82,7 @@ class PoolFunctionBuilder(RuntimeFunctionBuilder):
         first = self.as_value(first, I64)
         self.lines.append(f" call void {kernel}(ptr {args}, {first}, {last}, ptr {scratch})")
 
-    def spin_wait(self, pool: str, tries: StackSlot) -> None:
+    def spin_wait(self, pool: str, tries: MemoryLocation) -> None:
         """One step of a spin wait: pauses, or yields the CPU after SPIN_COUNT steps."""
         n = self.load(tries) + 1
         self.store(tries, n)

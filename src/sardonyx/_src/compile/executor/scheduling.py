@@ -28,7 +28,7 @@ A queue is one i64 slot, `CLAIM`: threads (16 bits) | chunks (24) | next chunk (
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen import I64, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import I64, LLVMValue, MemoryLocation
 from sardonyx._src.compile.executor.pool_layout import (
     ARGS,
     BLOCK_GROUPS,
@@ -202,7 +202,7 @@ class ChunkQueue:
     end_group: LLVMValue
     min_chunk: LLVMValue  # units
     units: LLVMValue
-    remaining: StackSlot  # units after the chunks that were skipped
+    remaining: MemoryLocation  # units after the chunks that were skipped
 
     @classmethod
     def for_thread(cls, builder: PoolFunctionBuilder, owner: LLVMValue, threads: LLVMValue) -> ChunkQueue:

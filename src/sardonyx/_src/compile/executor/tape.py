@@ -34,7 +34,7 @@ on which thread computes them; the caller's own mode is restored at the end.
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen import I64, LLVMValue, StackSlot, Target
+from sardonyx._src.compile.codegen import I64, LLVMValue, MemoryLocation, Target
 from sardonyx._src.compile.codegen.atomics import (
     DEFAULT_FLOAT_MODE,
     INTRINSIC_DECLARATIONS,
@@ -206,7 +206,7 @@ def emit_slice(builder: PoolFunctionBuilder) -> str:
     )
 
 
-def emit_advance(builder: PoolFunctionBuilder, record: str, i: StackSlot) -> None:
+def emit_advance(builder: PoolFunctionBuilder, record: str, i: MemoryLocation) -> None:
     """Moves on to the next record, or to the target of the record's jump if its flag is set."""
     distance = builder.load_slot(record, JUMP)
     builder.store(i, builder.load(i) + 1)
@@ -217,7 +217,11 @@ def emit_advance(builder: PoolFunctionBuilder, record: str, i: StackSlot) -> Non
 
 
 def emit_enter_once(
-    builder: PoolFunctionBuilder, record: str, i: LLVMValue, threshold: StackSlot, entered: StackSlot
+    builder: PoolFunctionBuilder,
+    record: str,
+    i: LLVMValue,
+    threshold: MemoryLocation,
+    entered: MemoryLocation,
 ) -> None:
     """Acquires the pool unless this run holds it; does not try again if the remaining work is too little to wake workers."""
     with builder.if_then(builder.load(entered) <= 0):

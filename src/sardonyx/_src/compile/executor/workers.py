@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation
 from sardonyx._src.compile.codegen.atomics import DEFAULT_FLOAT_MODE
 from sardonyx._src.compile.executor.pool_layout import (
     AVOIDED_CPU,
@@ -82,7 +82,7 @@ def emit_apart(builder: PoolFunctionBuilder) -> str:
     with builder.if_then(failed.ne(0) | is_out_of_range):
         builder.emit_return("void")
     bit = builder.constant(1, I64) << (caller & 63)
-    mask_slot = StackSlot(builder.slot_address(mask, caller >> 6), I64)
+    mask_slot = MemoryLocation(builder.slot_address(mask, caller >> 6), I64)
     builder.store(mask_slot, builder.load(mask_slot) & (bit ^ -1))
     remaining = builder.load_slot(mask, 0)
     for i in range(1, mask_slots):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
 from sardonyx._src.build.attributes import element_type_of
-from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.element_types import (
     LLVM_ELEMENTS,
     convert,
@@ -56,10 +56,10 @@ class KernelTensor:
             number = convert(builder, number, element)
         builder.store(self._slot(index), to_memory(number, self.dtype))
 
-    def _slot(self, index: Number | int) -> StackSlot:
+    def _slot(self, index: Number | int) -> MemoryLocation:
         builder, kind = self._writer.builder, memory_type(self.dtype)
         flat_index = builder.as_value(index, I64)
-        return StackSlot(builder.gep(self._base, flat_index, kind.llvm_element), kind)
+        return MemoryLocation(builder.gep(self._base, flat_index, kind.llvm_element), kind)
 
 
 class Variable:

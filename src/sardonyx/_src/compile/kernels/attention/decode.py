@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sardonyx._src.compile.codegen import LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import LLVMValue, MemoryLocation
 from sardonyx._src.compile.kernels.attention.decode_products import accumulate_values, emit_scores
 from sardonyx._src.compile.kernels.attention.decode_unit import (
     DecodeHead,
@@ -217,7 +217,7 @@ def partial_pointer(kernel: AttentionKernel, head: DecodeHead, i: LLVMValue) -> 
     return b.gep(kernel.pointers["partials"], row * length)
 
 
-def load_total(kernel: AttentionKernel, head: DecodeHead, i: LLVMValue) -> StackSlot:
+def load_total(kernel: AttentionKernel, head: DecodeHead, i: LLVMValue) -> MemoryLocation:
     """A new variable that holds the sum of a query's weights in every lane."""
     b = kernel.b
     total = b.new_slot("total", vector_type(b))
@@ -227,7 +227,7 @@ def load_total(kernel: AttentionKernel, head: DecodeHead, i: LLVMValue) -> Stack
 
 @contextmanager
 def if_fully_masked(
-    kernel: AttentionKernel, head: DecodeHead, i: LLVMValue, total: StackSlot
+    kernel: AttentionKernel, head: DecodeHead, i: LLVMValue, total: MemoryLocation
 ) -> Iterator[None]:
     """Code that runs if all keys of a query are masked, even if its scores are NaN; total: the sum of its weights."""
     b = kernel.b

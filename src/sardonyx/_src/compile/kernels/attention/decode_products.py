@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sardonyx._src.compile.codegen import LLVMType, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, MemoryLocation
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.attention.decode_unit import (
     QUERY_PAIR,
@@ -100,7 +100,7 @@ def emit_dot_products(
     for j in range(pair):
         scores = products if pair == 1 else extract_lanes(b, products, j, len(keys))
         address = b.gep(scratch_row(kernel, head, "p", query + j), column)
-        b.store(StackSlot(address, scores.type), scores)
+        b.store(MemoryLocation(address, scores.type), scores)
 
 
 def extract_lanes(b: KernelBuilder, vector: LLVMValue, index: int, lanes: int) -> LLVMValue:

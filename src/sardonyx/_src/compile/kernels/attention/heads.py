@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation
 from sardonyx._src.compile.kernels.attention.online_softmax import first_lane, negative_infinity
 from sardonyx._src.compile.kernels.attention.parameters import AttentionKernel
 from sardonyx._src.compile.kernels.loops.vectors import i64, load_splat, load_vector
@@ -44,7 +44,7 @@ def select_head(
 def load_length(kernel: AttentionKernel, batch: LLVMValue) -> LLVMValue:
     """The number of valid keys of a batch; an invalid one is clamped, and reported in `status`."""
     b, max_length = kernel.b, kernel.sizes["max_length"]
-    length = b.load(StackSlot(b.gep(kernel.pointers["lengths"], batch, "i64"), I64))
+    length = b.load(MemoryLocation(b.gep(kernel.pointers["lengths"], batch, "i64"), I64))
     with b.if_then((length < 0) | (length > max_length)):
         b.lines.append(f" atomicrmw max ptr {kernel.pointers['status']}, {batch + 1} monotonic, align 8")
     return b.select(length < 0, i64(b, 0), b.min(length, max_length))
@@ -96,7 +96,7 @@ def load_mask_element(kernel: AttentionKernel, row: str, column: LLVMValue) -> L
     address = b.gep(row, column, kernel.variant.element("mask"))
     if kernel.variant.mask_type == "float":
         return load_splat(b, address)
-    is_visible = b.load(StackSlot(address, LLVMType("i8")))
+    is_visible = b.load(MemoryLocation(address, LLVMType("i8")))
     lowest = b.constant(float("-inf"), LLVMType("float"))
     return b.splat(b.select(is_visible.ne(0), 0.0, lowest), b.target.lanes)
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from sardonyx._src.compile.codegen import LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import LLVMValue, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops.vectors import (
     i64,
@@ -96,13 +96,15 @@ class Scan:
         with self.b.loop(i64(self.b, 0), self.size["d_k"], 1, "row") as row:
             yield row, self.b.gep(state.address, row * state.stride)
 
-    def new_sums(self) -> list[StackSlot]:
+    def new_sums(self) -> list[MemoryLocation]:
         sums = [self.b.new_slot("sum", vector_type(self.b)) for _ in range(self.vectors)]
         for total in sums:
             self.b.store(total, zeros(self.b))
         return sums
 
-    def add_products(self, sums: Sequence[StackSlot], factor: LLVMValue, values: Sequence[LLVMValue]) -> None:
+    def add_products(
+        self, sums: Sequence[MemoryLocation], factor: LLVMValue, values: Sequence[LLVMValue]
+    ) -> None:
         for total, value in zip(sums, values, strict=True):
             self.b.store(total, self.b.fma(factor, value, self.b.load(total)))
 
@@ -227,7 +229,7 @@ def update(scan: Scan, before: StateRows, after: StateRows) -> None:
         store_read(scan, sums, head)
 
 
-def store_read(scan: Scan, sums: Sequence[StackSlot], head: LLVMValue) -> None:
+def store_read(scan: Scan, sums: Sequence[MemoryLocation], head: LLVMValue) -> None:
     """Stores the result of a query head of the group."""
     b = scan.b
     results = [b.load(total) * scan.scale for total in sums]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops.vectors import i64, load_splat, vector_type, zeros
 from sardonyx._src.compile.kernels.tuning import tuning_for
@@ -51,13 +51,13 @@ def emit_tile(b: KernelBuilder, first: LLVMValue, rows: int, vectors: int) -> No
             b.store(memory, b.load(slot))
 
 
-def row_vectors(b: KernelBuilder, base: str, index: LLVMValue, vectors: int) -> list[StackSlot]:
+def row_vectors(b: KernelBuilder, base: str, index: LLVMValue, vectors: int) -> list[MemoryLocation]:
     """The vectors of a panel's row that begins at an index."""
-    return [StackSlot(b.gep(base, index + v * b.target.lanes), vector_type(b)) for v in range(vectors)]
+    return [MemoryLocation(b.gep(base, index + v * b.target.lanes), vector_type(b)) for v in range(vectors)]
 
 
 def initialize_sums(
-    b: KernelBuilder, sums: Sequence[Sequence[StackSlot]], tile: Sequence[Sequence[StackSlot]]
+    b: KernelBuilder, sums: Sequence[Sequence[MemoryLocation]], tile: Sequence[Sequence[MemoryLocation]]
 ) -> None:
     """Sets the sums to factor * C, or to 0 if `factor` is null."""
     for slots in sums:

@@ -16,7 +16,7 @@ Only one block of scores exists at a time.  Tiling: Dao et al., "FlashAttention"
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen import LLVMType, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, MemoryLocation
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.attention.heads import (
     apply_softcap,
@@ -105,14 +105,14 @@ def call_panel_gemm(b: KernelBuilder, panel: QueryPanel, *arguments: str | LLVMV
 def clear_masked_column(kernel: AttentionKernel, panel: QueryPanel, i: LLVMValue) -> None:
     """Clears the output of query i of the panel if all its keys are masked, even if its scores are NaN."""
     b, scalar = kernel.b, LLVMType("float")
-    total = StackSlot(b.gep(panel.areas["sum"], i), scalar)
+    total = MemoryLocation(b.gep(panel.areas["sum"], i), scalar)
     with b.if_then((b.load(total) > 0).eq(0)):
         has_mask = kernel.variant.mask_type
         mask_row = row_pointer(kernel, panel.head, "mask", panel.query + i) if has_mask else ""
         with b.if_then(is_fully_masked(kernel, panel.head, panel.query + i, mask_row)):
             b.store(total, b.constant(1.0, scalar))
             with b.loop(i64(b, 0), kernel.sizes["width"], name="d") as d:
-                b.store(StackSlot(scratch_cell(b, panel, "o", d, i), scalar), b.constant(0.0, scalar))
+                b.store(MemoryLocation(scratch_cell(b, panel, "o", d, i), scalar), b.constant(0.0, scalar))
 
 
 def store_queries(kernel: AttentionKernel, panel: QueryPanel, column: LLVMValue) -> None:

@@ -9,7 +9,7 @@ import operator
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from sardonyx._src.compile.codegen import LLVMType, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, MemoryLocation
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.attention.heads import load_mask_element, load_mask_vector
 from sardonyx._src.compile.kernels.attention.online_softmax import (
@@ -104,7 +104,7 @@ def update_column_softmax(
     store_vector(b, b.fma(load_vector(b, total), rescaling, block_total), total)
 
 
-def new_chains(b: KernelBuilder, start: LLVMValue) -> list[StackSlot]:
+def new_chains(b: KernelBuilder, start: LLVMValue) -> list[MemoryLocation]:
     """Independent accumulators of a fold, all with the initial value `start`, which must be neutral or idempotent."""
     slots = [b.new_slot("fold", vector_type(b)) for _ in range(AttentionTuning.fold_chains)]
     for slot in slots:
@@ -113,7 +113,7 @@ def new_chains(b: KernelBuilder, start: LLVMValue) -> list[StackSlot]:
 
 
 def combine_chains(
-    b: KernelBuilder, slots: Sequence[StackSlot], combine: Callable[[LLVMValue, LLVMValue], LLVMValue]
+    b: KernelBuilder, slots: Sequence[MemoryLocation], combine: Callable[[LLVMValue, LLVMValue], LLVMValue]
 ) -> LLVMValue:
     """The accumulators combined to one value, pair by pair."""
     values = [b.load(slot) for slot in slots]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace, row_space
 from sardonyx._src.compile.kernels.loops.lanes import shuffle
@@ -99,7 +99,7 @@ def rotary_by_position_module(name: str, target: Target, rank: int, *, interleav
     dims = load_dims(b, "dims", rank, 3)
     with loop_rows(b, dims, *unit_row_range(b, rows, unit_rows)) as (_, (x_offset, y_offset, offset)):
         x_row, y_row = b.gep(x, x_offset), b.gep(y, y_offset)
-        position = b.load(StackSlot(b.gep(positions, offset, "i64"), I64))
+        position = b.load(MemoryLocation(b.gep(positions, offset, "i64"), I64))
         is_valid = (position >= 0) & (position < num_positions)
         with b.if_then(is_valid):
             angles = b.gep(cos, position * cos_stride), b.gep(sin, position * sin_stride)

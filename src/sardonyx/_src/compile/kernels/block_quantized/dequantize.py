@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.block_quantized.blocks import BlockFormat
 from sardonyx._src.compile.kernels.gemm.tile.prefetch import CACHE_LINE_BYTES
@@ -99,4 +99,4 @@ def mask_and_convert(word: LLVMValue, bits: int, zero: int) -> LLVMValue:
 
 def load_element(b: KernelBuilder, row: str, index: LLVMValue) -> LLVMValue:
     """An element of a row of float32 in every lane."""
-    return b.splat(b.load(StackSlot(b.gep(row, index), LLVMType("float"))), b.target.lanes)
+    return b.splat(b.load(MemoryLocation(b.gep(row, index), LLVMType("float"))), b.target.lanes)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Literal
 
-from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.block_quantized.blocks import BlockFormat
 from sardonyx._src.compile.kernels.loops.memory import store_at
@@ -101,8 +101,8 @@ def quantize_block(
         b.store(total, b.load(total) + codes)
         store_codes(b, terms, i, codes.convert("trunc", "i8"), padded)
     correction = b.call_intrinsic("vector.reduce.add", b.load(total), result_type=LLVMType("i32"))
-    b.store(StackSlot(result, zero.type), scale)
-    b.store(StackSlot(b.gep(result, i64(b, SCALE_BYTES), "i8"), correction.type), correction * factor)
+    b.store(MemoryLocation(result, zero.type), scale)
+    b.store(MemoryLocation(b.gep(result, i64(b, SCALE_BYTES), "i8"), correction.type), correction * factor)
 
 
 def store_codes(b: KernelBuilder, terms: str, index: LLVMValue, codes: LLVMValue, end: LLVMValue) -> None:
@@ -113,11 +113,11 @@ def store_codes(b: KernelBuilder, terms: str, index: LLVMValue, codes: LLVMValue
         store_at(b, terms, index, codes)
     with b.if_then(is_whole.eq(0)):
         b.masked_store(
-            b.lane_mask(end - index, lanes), StackSlot(b.gep(terms, index, "i8"), codes.type), codes
+            b.lane_mask(end - index, lanes), MemoryLocation(b.gep(terms, index, "i8"), codes.type), codes
         )
 
 
-def new_sum(b: KernelBuilder, element: Literal["float", "i32"]) -> StackSlot:
+def new_sum(b: KernelBuilder, element: Literal["float", "i32"]) -> MemoryLocation:
     """A new accumulator on the stack, a vector of zeros."""
     vector = LLVMType(element, b.target.lanes)
     slot = b.new_slot("total", vector)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from sardonyx._src.compile.codegen import LLVMType, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, MemoryLocation
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.block_quantized.blocks import WORD_BYTES, BlockFormat
 from sardonyx._src.compile.kernels.block_quantized.dequantize import (
@@ -107,7 +107,7 @@ def block_addresses(
     return [b.gep(row, block * quantized_block_bytes(format_), "i8") for row in rows]
 
 
-def start_sums(m: Microkernel, row_blocks: Sequence[str], format_: BlockFormat) -> list[list[StackSlot]]:
+def start_sums(m: Microkernel, row_blocks: Sequence[str], format_: BlockFormat) -> list[list[MemoryLocation]]:
     """New int32 sums of a block, initialized with the correction of each row, or with 0 if zero points differ."""
     b, vector = m.b, LLVMType("i32", m.tile.lanes)
     sums = []
@@ -125,20 +125,20 @@ def add_dot_products(
     row_blocks: Sequence[str],
     word: LLVMValue,
     codes: Sequence[LLVMValue],
-    sums: Sequence[Sequence[StackSlot]],
+    sums: Sequence[Sequence[MemoryLocation]],
 ) -> None:
     """Adds the dot products of a word of each row with words of all columns."""
     dot = Int8DotEmitter(b, b.target)
     left = [dot.unpack_a(dot.as_int32(vector)) for vector in codes]
     for row, slots in zip(row_blocks, sums, strict=True):
         terms = b.gep(row, i64(b, HEADER_BYTES), "i8")
-        right = dot.unpack_b(b.splat(b.load(StackSlot(b.gep(terms, word), I32)), b.target.lanes))
+        right = dot.unpack_b(b.splat(b.load(MemoryLocation(b.gep(terms, word), I32)), b.target.lanes))
         for slot, unsigned in zip(slots, left, strict=True):
             b.store(slot, dot.dot_accumulate(b.load(slot), unsigned, right))
 
 
 def scale_sums(
-    m: Microkernel, row_blocks: Sequence[str], scales: BlockScales, sums: Sequence[Sequence[StackSlot]]
+    m: Microkernel, row_blocks: Sequence[str], scales: BlockScales, sums: Sequence[Sequence[MemoryLocation]]
 ) -> None:
     """Adds the sums of a block, times the scales of the row and of the columns, to the accumulators."""
     b = m.b
@@ -155,4 +155,4 @@ def scale_sums(
 def load_header(b: KernelBuilder, row_block: str, offset: int, element: Literal["float", "i32"]) -> LLVMValue:
     """The scale or the correction of a row's block in every lane."""
     address = b.gep(row_block, i64(b, offset), "i8")
-    return b.splat(b.load(StackSlot(address, LLVMType(element))), b.target.lanes)
+    return b.splat(b.load(MemoryLocation(address, LLVMType(element))), b.target.lanes)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from sardonyx._src.compile.codegen import LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import LLVMValue, MemoryLocation
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.block_quantized.blocks import BlockFormat
 from sardonyx._src.compile.kernels.block_quantized.dequantize import (
@@ -108,7 +108,7 @@ def accumulate_row(m: Microkernel, row: str, span: TermSpan, format_: BlockForma
 
 
 def add_multiples(
-    b: KernelBuilder, factor: LLVMValue, vectors: Sequence[LLVMValue], sums: Sequence[StackSlot]
+    b: KernelBuilder, factor: LLVMValue, vectors: Sequence[LLVMValue], sums: Sequence[MemoryLocation]
 ) -> None:
     for vector, slot in zip(vectors, sums, strict=True):
         b.store(slot, b.fma(factor, vector, b.load(slot)))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.channels_last.images import image_arguments, load_output, store_result
 from sardonyx._src.compile.kernels.epilogue import (
@@ -126,7 +126,7 @@ def clear_squares(b: KernelBuilder, count: LLVMValue) -> None:
     """Sets `count` floats of the scratch memory to 0."""
     zero = b.constant(0.0, LLVMType("float"))
     with b.loop(i64(b, 0), count, name="place") as i:
-        b.store(StackSlot(b.gep(b.scratch, i), zero.type), zero)
+        b.store(MemoryLocation(b.gep(b.scratch, i), zero.type), zero)
 
 
 def power(b: KernelBuilder, base: LLVMValue, exponent: float) -> LLVMValue:

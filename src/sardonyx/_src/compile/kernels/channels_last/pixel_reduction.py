@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from sardonyx._src.compile.codegen import LLVMType, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, MemoryLocation
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops.vectors import i64, load_vector, vector_type
 from sardonyx._src.compile.kernels.tuning import ChannelsLastTuning
@@ -24,8 +24,8 @@ BinaryOperation: TypeAlias = Callable[[LLVMValue, LLVMValue], LLVMValue]
 class ReductionSlots:
     """The stack slots of a reduction: `pixel_unroll` accumulators, and the total of the blocks."""
 
-    accumulators: tuple[StackSlot, ...]
-    total: StackSlot
+    accumulators: tuple[MemoryLocation, ...]
+    total: MemoryLocation
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeAlias
 
-from sardonyx._src.compile.codegen import I64, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import I64, LLVMValue, MemoryLocation
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.channels_last.sliding_window import WINDOW_SIZES, WindowTile
 from sardonyx._src.compile.kernels.gemm.tile.prefetch import CACHE_LINE_FLOATS
@@ -89,7 +89,7 @@ class OutputRow:
     tap_rows: tuple[LLVMValue, LLVMValue]
     begin_channel: LLVMValue
     end_channel: LLVMValue
-    next_channel: StackSlot
+    next_channel: MemoryLocation
     is_large_image: LLVMValue
 
 

@@ -18,7 +18,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
-from sardonyx._src.compile.codegen import I64, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import I64, LLVMValue, MemoryLocation
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.conv.indirection import (
     IndirectionBuffer,
@@ -149,8 +149,8 @@ def copy_strided_pixels(
         target_channel = b.gep(target, c)
         plane = b.gep(source, c * size["channel_stride"])
         with b.loop(first, end, 1, "i") as i:
-            value = b.load(StackSlot(b.gep(plane, i * size["pixel_stride"]), F32))
-            b.store(StackSlot(b.gep(target_channel, i * size["pixel_channels"]), F32), value)
+            value = b.load(MemoryLocation(b.gep(plane, i * size["pixel_stride"]), F32))
+            b.store(MemoryLocation(b.gep(target_channel, i * size["pixel_channels"]), F32), value)
 
 
 def copy_channels_last(conv: Convolution, source: str, target: str, first: LLVMValue, end: LLVMValue) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from sardonyx._src.compile.codegen import I64, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import I64, LLVMValue, MemoryLocation
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.conv.loop_nest import Convolution, RowSource, emit_convolution
 from sardonyx._src.compile.kernels.conv.variant import ConvVariant
@@ -127,7 +127,7 @@ def fill_block(buffer: IndirectionBuffer, table: str, base: LLVMValue, padding: 
             is_line = is_in_range(b, lines + splat(dy), height)
             is_pixel = is_line & is_in_range(b, pixels + splat(dx), width)
             addresses = b.select(is_pixel, firsts + step, outside)
-            b.store(StackSlot(b.gep(table, tap + start, "i64"), ORIGINS), addresses)
+            b.store(MemoryLocation(b.gep(table, tap + start, "i64"), ORIGINS), addresses)
 
 
 def load_origin_addresses(

@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from sardonyx._src.compile.codegen import LLVMType, LLVMValue, StackSlot, Target
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, MemoryLocation, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.conv.convolution import (
     ConvPartition,
@@ -191,7 +191,7 @@ def copy_word_range(b: KernelBuilder, source: str, target: str, terms: LineTerms
 
 def splat_zero_point(b: KernelBuilder) -> LLVMValue:
     """The zero point in all bytes of a vector."""
-    byte = b.load(StackSlot(b.pointer("zero"), LLVMType("u8"))).convert("zext", "i32")
+    byte = b.load(MemoryLocation(b.pointer("zero"), LLVMType("u8"))).convert("zext", "i32")
     return b.splat(byte * BYTE_SPLAT, b.target.lanes)
 
 

@@ -23,7 +23,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
-from sardonyx._src.compile.codegen import I64, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import I64, LLVMValue, MemoryLocation
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.gemm.tile import nest
 from sardonyx._src.compile.kernels.gemm.tile.accumulators import (
@@ -47,9 +47,9 @@ AddTaps: TypeAlias = "Callable[[Convolution, RowSource, ConvUnit, ReductionBlock
 class RowGroup:
     """Stack slots of the group of rows that was prepared last: its first row, its number of rows, and its own number."""
 
-    first_row: StackSlot
-    num_rows: StackSlot
-    index: StackSlot
+    first_row: MemoryLocation
+    num_rows: MemoryLocation
+    index: MemoryLocation
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from functools import partial
 
 import numpy as np
 
-from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.epilogue import Epilogue, emit_epilogue
 from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant
@@ -146,7 +146,7 @@ def loop_tiles(output: OutputLine, vectors: Sequence[int]) -> Iterator[PixelTile
         yield PixelTile(start, 1, is_edge=True)
 
 
-def add_taps(output: OutputLine, tile: PixelTile) -> list[list[StackSlot]]:
+def add_taps(output: OutputLine, tile: PixelTile) -> list[list[MemoryLocation]]:
     """The sums of a tile, by output channel and vector, in blocks of channels."""
     b, size = output.b, output.size
     totals = new_sums(output, tile)
@@ -171,7 +171,7 @@ def add_taps(output: OutputLine, tile: PixelTile) -> list[list[StackSlot]]:
     return totals
 
 
-def new_sums(output: OutputLine, tile: PixelTile) -> list[list[StackSlot]]:
+def new_sums(output: OutputLine, tile: PixelTile) -> list[list[MemoryLocation]]:
     b = output.b
     sums = [[b.new_slot("sum", vector_type(b)) for _ in range(tile.vectors)] for _ in range(output.columns)]
     for total in flatten(sums):
@@ -179,12 +179,12 @@ def new_sums(output: OutputLine, tile: PixelTile) -> list[list[StackSlot]]:
     return sums
 
 
-def flatten(sums: Sequence[Sequence[StackSlot]]) -> list[StackSlot]:
+def flatten(sums: Sequence[Sequence[MemoryLocation]]) -> list[MemoryLocation]:
     return [total for row in sums for total in row]
 
 
 def add_products(
-    output: OutputLine, tile: PixelTile, source: str, weights: str, sums: Sequence[Sequence[StackSlot]]
+    output: OutputLine, tile: PixelTile, source: str, weights: str, sums: Sequence[Sequence[MemoryLocation]]
 ) -> None:
     """Adds the products of the vectors of a line of the image, from the tile's start on, and the weights of a tap."""
     b, lanes = output.b, output.b.target.lanes
@@ -206,7 +206,7 @@ def lanes_inside(b: KernelBuilder, start: LLVMValue, end: LLVMValue) -> LLVMValu
     return (number >= 0) & (number < b.splat(end, lanes))
 
 
-def store_tile(output: OutputLine, tile: PixelTile, sums: Sequence[Sequence[StackSlot]]) -> None:
+def store_tile(output: OutputLine, tile: PixelTile, sums: Sequence[Sequence[MemoryLocation]]) -> None:
     """Adds the bias to the sums of a tile, applies the epilogue and stores them."""
     b, size, lanes = output.b, output.size, output.b.target.lanes
     mask = first_lanes(b, size["out_width"] - tile.start, lanes) if tile.is_edge else None

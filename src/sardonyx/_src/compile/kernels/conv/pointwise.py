@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from sardonyx._src.compile.codegen import I64, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import I64, LLVMValue, MemoryLocation
 from sardonyx._src.compile.kernels.conv.loop_nest import Convolution, RowSource, emit_convolution
 from sardonyx._src.compile.kernels.conv.variant import ConvVariant
 from sardonyx._src.compile.kernels.gemm.tile.microkernel import clamp_row
@@ -29,7 +29,7 @@ def emit_pointwise(conv: Convolution) -> None:
 POINTWISE = ConvVariant("pointwise", emit_pointwise, ("pixel_stride",), has_indirection_buffer=False)
 
 
-def prepare_pixels(conv: Convolution, base: StackSlot, group: LLVMValue) -> None:
+def prepare_pixels(conv: Convolution, base: MemoryLocation, group: LLVMValue) -> None:
     """Begins a group of rows."""
     b, size = conv.b, conv.size
     row = group * size["group_rows"]
@@ -39,7 +39,7 @@ def prepare_pixels(conv: Convolution, base: StackSlot, group: LLVMValue) -> None
 
 
 def pixel_addresses(
-    conv: Convolution, base: StackSlot, rows: int, block: RowBlock, _tap: LLVMValue, channel: LLVMValue
+    conv: Convolution, base: MemoryLocation, rows: int, block: RowBlock, _tap: LLVMValue, channel: LLVMValue
 ) -> list[str]:
     """The addresses of a channel of the pixels of a block."""
     b, stride = conv.b, conv.size["pixel_stride"]
@@ -47,7 +47,7 @@ def pixel_addresses(
     return [b.gep(first, clamp_row(b, r, block.num_rows) * stride) for r in range(rows)]
 
 
-def next_pixel_address(conv: Convolution, base: StackSlot, block: RowBlock) -> str:
+def next_pixel_address(conv: Convolution, base: MemoryLocation, block: RowBlock) -> str:
     """The address of the pixel that has the same index in the next group as the first pixel of a block in this one."""
     b = conv.b
     row = b.load(conv.row_group.num_rows) + block.first_row

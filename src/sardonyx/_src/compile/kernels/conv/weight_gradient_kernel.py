@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from sardonyx._src.compile.codegen import I64, LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import I64, LLVMValue, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.tile.accumulators import (
@@ -154,8 +154,8 @@ def fill_table(w: WeightGradient, first: LLVMValue, count: LLVMValue) -> None:
         b.store(table_slot(b, w.table, i * 2 + 1), y * size["stride_y"] - size["top"])
 
 
-def table_slot(b: KernelBuilder, table: str, index: LLVMValue) -> StackSlot:
-    return StackSlot(b.gep(table, index, "i64"), I64)
+def table_slot(b: KernelBuilder, table: str, index: LLVMValue) -> MemoryLocation:
+    return MemoryLocation(b.gep(table, index, "i64"), I64)
 
 
 def add_pixels(w: WeightGradient, block: PixelBlock, rows: RowBlock, image: str, panel: str) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from sardonyx._src.compile.codegen import I64, LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import I64, LLVMValue, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.data_movement.indexed_copy import record_error
 from sardonyx._src.compile.kernels.loops.lanes import reduce_to_scalar, transpose
@@ -132,8 +132,8 @@ def fill_offsets(b: KernelBuilder, size: dict[str, LLVMValue], tap_floats: LLVMV
         b.store(offset_slot(b, tap), (y * size["count_x"] + x) * tap_floats)
 
 
-def offset_slot(b: KernelBuilder, tap: LLVMValue) -> StackSlot:
-    return StackSlot(b.gep(b.scratch, tap, "i64"), I64)
+def offset_slot(b: KernelBuilder, tap: LLVMValue) -> MemoryLocation:
+    return MemoryLocation(b.gep(b.scratch, tap, "i64"), I64)
 
 
 def copy_column_block(
@@ -141,7 +141,7 @@ def copy_column_block(
     size: dict[str, LLVMValue],
     block: ColumnBlock,
     channel: LLVMValue,
-    not_finite: StackSlot | None,
+    not_finite: MemoryLocation | None,
 ) -> None:
     """Copies the taps of a channel for a vector of columns.  not_finite: 0, or NaN if a weight is not finite."""
     lanes = b.target.lanes

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.tuning import ConvTuning, GemmTuning
 from sardonyx._src.dataclass import dataclass
@@ -33,7 +33,7 @@ class WindowGrid:
 
     b: KernelBuilder
     size: Mapping[str, LLVMValue]
-    position: tuple[StackSlot, ...]
+    position: tuple[MemoryLocation, ...]
 
 
 def new_window_grid(b: KernelBuilder, size: Mapping[str, LLVMValue]) -> WindowGrid:
@@ -98,13 +98,14 @@ def store_origin_arrays(
 ) -> None:
     """Stores the origins of one row of a block, or of a vector of rows: offsets into the images, lines, pixels."""
     for name, value in zip(ORIGIN_ARRAYS, (offset, line, pixel), strict=True):
-        b.store(StackSlot(b.gep(f"%{name}", row, "i64"), value.type), value)
+        b.store(MemoryLocation(b.gep(f"%{name}", row, "i64"), value.type), value)
 
 
 def load_origins(b: KernelBuilder, row: int) -> tuple[LLVMValue, LLVMValue, LLVMValue]:
     """The origins of the vector of rows from `row` on: offsets, lines, pixels."""
     offsets, lines, pixels = (
-        b.load(StackSlot(b.gep(f"%{name}", b.constant(row, I64), "i64"), ORIGINS)) for name in ORIGIN_ARRAYS
+        b.load(MemoryLocation(b.gep(f"%{name}", b.constant(row, I64), "i64"), ORIGINS))
+        for name in ORIGIN_ARRAYS
     )
     return offsets, lines, pixels
 

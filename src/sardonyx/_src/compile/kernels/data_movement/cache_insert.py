@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from sardonyx._src.compile.codegen import I64, LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import I64, LLVMValue, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.data_movement.indexed_copy import record_error
 from sardonyx._src.compile.kernels.data_movement.memcpy import byte_pointer, emit_memcpy
@@ -77,7 +77,7 @@ def cache_insert_module(name: str, target: Target, *, rank: int, circular: bool)
     first, end = unit_row_range(b, rows, unit_rows)
     with loop_rows(b, load_dims(b, "dims", rank, 4), first, end) as (_, offsets):
         x_offset, y_offset, start_offset, entry = offsets
-        start = b.load(StackSlot(b.gep(starts, start_offset, "i64"), I64))
+        start = b.load(MemoryLocation(b.gep(starts, start_offset, "i64"), I64))
         position = start + entry
         if circular:
             position = wrap_position(b, start, entry, entries)

@@ -11,7 +11,15 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Literal
 
-from sardonyx._src.compile.codegen import I64, Element, LLVMType, LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import (
+    I64,
+    Element,
+    LLVMType,
+    LLVMValue,
+    MemoryLocation,
+    Parameters,
+    Target,
+)
 from sardonyx._src.compile.codegen.element_types import resize_integer
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.data_movement.memcpy import (
@@ -137,7 +145,7 @@ def load_index_tuple(
     distance, is_valid = b.constant(0, I64), b.constant(1, LLVMType("i1"))
     for number, (size, stride) in enumerate(axes):
         address = b.gep(indices, offset + step * number, element)
-        index = resize_integer(b.load(StackSlot(address, LLVMType(element))), "i64")
+        index = resize_integer(b.load(MemoryLocation(address, LLVMType(element))), "i64")
         index = b.select(index < 0, index + size, index)
         is_valid = is_valid & (index >= 0) & (index < size)
         distance = distance + index * stride

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.data_movement.memcpy import INTEGERS_BY_WIDTH, emit_fill
 from sardonyx._src.compile.kernels.loops.lanes import reduce_to_scalar
@@ -76,7 +76,7 @@ def find_bounds(b: KernelBuilder, places: str, count: LLVMValue) -> tuple[LLVMVa
     return lowest, highest
 
 
-def fill_up_to(b: KernelBuilder, y: str, element: LLVMType, filled: StackSlot, end: LLVMValue) -> None:
+def fill_up_to(b: KernelBuilder, y: str, element: LLVMType, filled: MemoryLocation, end: LLVMValue) -> None:
     """Writes zeros from the first element that is not filled up to an end."""
     first = b.load(filled)
     emit_fill(b, b.constant(0, element), b.gep(y, first, element.llvm_element), end - first)

@@ -7,7 +7,7 @@ Offsets are in bytes.
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen import I64, Element, LLVMType, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import I64, Element, LLVMType, LLVMValue, MemoryLocation
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.tuning import tuning_for
 
@@ -19,9 +19,9 @@ def byte_pointer(b: KernelBuilder, base: str, offset: LLVMValue) -> str:
     return b.gep(base, offset, "i8")
 
 
-def byte_slot(b: KernelBuilder, base: str, offset: LLVMValue, llvm_type: LLVMType) -> StackSlot:
+def byte_slot(b: KernelBuilder, base: str, offset: LLVMValue, llvm_type: LLVMType) -> MemoryLocation:
     """The memory location `offset` bytes after a base."""
-    return StackSlot(byte_pointer(b, base, offset), llvm_type)
+    return MemoryLocation(byte_pointer(b, base, offset), llvm_type)
 
 
 def emit_memcpy(b: KernelBuilder, source: str, target: str, count: LLVMValue) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from sardonyx._src.compile.codegen import I64, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import I64, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.data_movement.memcpy import byte_pointer, emit_memcpy
 from sardonyx._src.compile.kernels.loops.strided_loops import unit_row_range
@@ -59,7 +59,7 @@ def reverse_sequence_module(name: str, target: Target, time_axis: int) -> str:
     with b.loop(*unit_row_range(b, rows, unit_rows), name="row") as row:
         outer, inner = b.udivmod(row, length if time_axis else batch)
         time, sequence = (inner, outer) if time_axis else (outer, inner)
-        count = b.load(StackSlot(b.gep(lengths, sequence, "i64"), I64))
+        count = b.load(MemoryLocation(b.gep(lengths, sequence, "i64"), I64))
         with b.if_then((count < 0) | (count > length)):
             b.lines.append(f" atomicrmw max ptr {status}, i64 1 monotonic, align 8")
         is_reversed = (time < count) & (count <= length)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Literal
 
-from sardonyx._src.compile.codegen import I64, LLVMType, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import I64, LLVMType, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.data_movement.memcpy import (
     INTEGERS_BY_WIDTH,
@@ -83,7 +83,7 @@ def row_copy_module(name: str, target: Target, *, kind: RowCopyKind, size: int, 
         if kind == "runs":
             emit_memcpy(b, x_row, y_row, count)
         elif kind == "splat":
-            emit_fill(b, b.load(StackSlot(x_row, element_type)), y_row, count)
+            emit_fill(b, b.load(MemoryLocation(x_row, element_type)), y_row, count)
         else:
             with b.loop(b.constant(0, I64), count) as i:
                 value = b.load(byte_slot(b, x_row, i * x_step, element_type))

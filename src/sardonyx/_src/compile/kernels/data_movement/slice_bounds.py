@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.dtypes import DataType
@@ -50,14 +50,14 @@ def slice_bounds_module(
         )
         count, _ = b.udivmod((end - start).clamp_min(0) + (step - 1), step)
         for offset, value in enumerate((start, count)):
-            b.store(StackSlot(b.gep(bounds, b.constant(2 * i + offset, I64), "i64"), I64), value)
+            b.store(MemoryLocation(b.gep(bounds, b.constant(2 * i + offset, I64), "i64"), I64), value)
     return b.build_module(name)
 
 
 def load_position(b: KernelBuilder, pointer: str, index: int, dtype: DataType) -> LLVMValue:
     """A position, extended to i64."""
     element = I64 if dtype is DataType.INT64 else LLVMType("i32")
-    value = b.load(StackSlot(b.gep(pointer, b.constant(index, I64), element.llvm_element), element))
+    value = b.load(MemoryLocation(b.gep(pointer, b.constant(index, I64), element.llvm_element), element))
     return value if element is I64 else value.convert("sext", "i64")
 
 

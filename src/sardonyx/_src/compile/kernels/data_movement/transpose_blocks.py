@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.data_movement.memcpy import INTEGERS_BY_WIDTH, byte_pointer, byte_slot
 from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace
@@ -126,7 +126,7 @@ def block_side(target: Target, size: int) -> int:
 def copy_block(b: KernelBuilder, block: TransposedBlock) -> None:
     """Copies a block; at the edges of a band only `rows` x `columns` of its elements exist."""
     if block.side == 1:
-        b.store(StackSlot(block.y, block.line_type), b.load(StackSlot(block.x, block.line_type)))
+        b.store(MemoryLocation(block.y, block.line_type), b.load(MemoryLocation(block.x, block.line_type)))
         return
     is_full = (block.rows >= block.side) & (block.columns >= block.side)
     with b.if_then(is_full):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from sardonyx._src.compile.codegen import I64, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import I64, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.dtypes import DataType
@@ -30,6 +30,6 @@ def write_sizes_module(name: str, target: Target, *, names: Sequence[str]) -> st
     b = KernelBuilder(target, Parameters("y", *names))
     y = b.pointer("y")
     for i, size in enumerate(names):
-        slot = StackSlot(b.gep(y, b.constant(i, I64), "i64"), I64)
+        slot = MemoryLocation(b.gep(y, b.constant(i, I64), "i64"), I64)
         b.store(slot, b.integer(size))
     return b.build_module(name)

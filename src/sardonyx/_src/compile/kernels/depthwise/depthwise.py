@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.channels_last.images import (
     OutputImage,
@@ -145,7 +145,7 @@ class Depthwise:
     bias: str | None
     y: OutputImage
     arithmetic: DepthwiseArithmetic
-    sums: Sequence[StackSlot]
+    sums: Sequence[MemoryLocation]
 
 
 def make_depthwise(

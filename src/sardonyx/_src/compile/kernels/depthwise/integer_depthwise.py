@@ -13,7 +13,14 @@ from functools import partial
 
 import numpy as np
 
-from sardonyx._src.compile.codegen import Element, FunctionBuilder, LLVMType, LLVMValue, StackSlot, Target
+from sardonyx._src.compile.codegen import (
+    Element,
+    FunctionBuilder,
+    LLVMType,
+    LLVMValue,
+    MemoryLocation,
+    Target,
+)
 from sardonyx._src.compile.codegen.element_types import memory_type
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.channels_last.images import OutputImage, load_output
@@ -138,19 +145,19 @@ def integer_depthwise_module(
 
 def load_zero_point(b: KernelBuilder, byte: Element) -> LLVMValue:
     """The zero point in every lane."""
-    return b.splat(b.load(StackSlot(b.pointer("zero_point"), LLVMType(byte))), b.target.lanes)
+    return b.splat(b.load(MemoryLocation(b.pointer("zero_point"), LLVMType(byte))), b.target.lanes)
 
 
 def load_input(
     b: KernelBuilder, byte: Element, zero_point: LLVMValue | None, address: str, mask: LLVMValue | None
 ) -> LLVMValue:
     """Loads a vector of bytes minus their zero point as int32; lanes outside the mask are 0."""
-    x = extend(load_bytes(b, StackSlot(address, LLVMType(byte, b.target.lanes)), zero_point, mask))
+    x = extend(load_bytes(b, MemoryLocation(address, LLVMType(byte, b.target.lanes)), zero_point, mask))
     return x if zero_point is None else x - extend(zero_point)
 
 
 def load_bytes(
-    b: KernelBuilder, memory: StackSlot, zero_point: LLVMValue | None, mask: LLVMValue | None
+    b: KernelBuilder, memory: MemoryLocation, zero_point: LLVMValue | None, mask: LLVMValue | None
 ) -> LLVMValue:
     """Loads a vector of bytes; lanes outside the mask are the zero point."""
     if mask is None:
@@ -189,11 +196,11 @@ def apply_integer_epilogue(
     def load_operand(i: int) -> LLVMValue:
         operand, element_type = y.operands[i], operand_type(y.epilogue, i)
         if operand.layout == "scalar":
-            return b.splat(b.load(StackSlot(operand.address, element_type)), b.target.lanes)
+            return b.splat(b.load(MemoryLocation(operand.address, element_type)), b.target.lanes)
         offset = operand_offset(operand, pixel, channel)
         address = b.gep(operand.address, offset, element_type.llvm_element)
         return load_operand_vector(
-            b, StackSlot(address, LLVMType(element_type.element, b.target.lanes)), mask
+            b, MemoryLocation(address, LLVMType(element_type.element, b.target.lanes)), mask
         )
 
     quantized = match_quantized_result(y.epilogue, b.target)
@@ -216,11 +223,11 @@ def emit_quantized(
     zero_point = None
     if quantized.zero_point is not None:
         address = y.operands[quantized.zero_point].address
-        zero_point = b.load(StackSlot(address, operand_type(y.epilogue, quantized.zero_point)))
+        zero_point = b.load(MemoryLocation(address, operand_type(y.epilogue, quantized.zero_point)))
     return saturate_vector(b, quantized, quotient, zero_point)
 
 
-def load_operand_vector(b: KernelBuilder, memory: StackSlot, mask: LLVMValue | None) -> LLVMValue:
+def load_operand_vector(b: KernelBuilder, memory: MemoryLocation, mask: LLVMValue | None) -> LLVMValue:
     if mask is None:
         return b.load(memory)
     if b.target.lanes > 1:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Parameters, StackSlot
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation, Parameters
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.channels_last.sliding_window_loops import (
     OutputRow,
@@ -52,10 +52,10 @@ class PointwiseRing:
     partial_sums: str
     rows: LLVMValue
     window: WindowArguments
-    image: StackSlot
-    num_pixels: StackSlot
-    base: StackSlot
-    next_channel: StackSlot
+    image: MemoryLocation
+    num_pixels: MemoryLocation
+    base: MemoryLocation
+    next_channel: MemoryLocation
 
 
 def make_ring(b: KernelBuilder, images: WindowArguments, vectors: int, activation: Epilogue) -> PointwiseRing:

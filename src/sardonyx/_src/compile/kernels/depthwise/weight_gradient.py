@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.channels_last.images import pixel_stride
 from sardonyx._src.compile.kernels.channels_last.sliding_window_loops import tap_range
@@ -155,6 +155,6 @@ def store_row(row: KernelRow, dw: str) -> None:
         b.loop(row.first, row.end, name="channel") as channel,
         b.loop(i64(b, 0), size["kernel_width"], name="tap") as tap,
     ):
-        value = b.load(StackSlot(row.sums(tap, channel), number))
+        value = b.load(MemoryLocation(row.sums(tap, channel), number))
         offset = channel * taps + row.number * size["kernel_width"] + tap
-        b.store(StackSlot(b.gep(dw, offset), number), value)
+        b.store(MemoryLocation(b.gep(dw, offset), number), value)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from sardonyx._src.compile.codegen import I64, LLVMValue, StackSlot, Target
+from sardonyx._src.compile.codegen import I64, LLVMValue, MemoryLocation, Target
 from sardonyx._src.compile.codegen.element_types import HALF_TYPES, MINIFLOAT_TYPES, memory_type
 from sardonyx._src.compile.codegen.emit_expressions import BINARY_OPS, INTRINSIC_NAMES, UNARY_OPS
 from sardonyx._src.compile.codegen.expressions import Apply, topological_order
@@ -106,8 +106,8 @@ def initialize_offsets(
     b: KernelBuilder,
     args: ElementwiseArguments,
     row: LLVMValue,
-    indices: list[StackSlot],
-    offsets: list[StackSlot],
+    indices: list[MemoryLocation],
+    offsets: list[MemoryLocation],
 ) -> None:
     """Sets the indices of a row along all dims except the first, and its offset in each tensor."""
     inner: list[LLVMValue] = []
@@ -127,8 +127,8 @@ def advance_offsets(
     b: KernelBuilder,
     args: ElementwiseArguments,
     axis: int,
-    indices: list[StackSlot],
-    offsets: list[StackSlot],
+    indices: list[MemoryLocation],
+    offsets: list[MemoryLocation],
 ) -> None:
     """Moves to the next row along an axis; at its end wraps around and advances the next outer axis."""
     for offset, strides in zip(offsets, args.strides, strict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sardonyx._src.compile.codegen import LLVMType, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, MemoryLocation
 from sardonyx._src.compile.codegen.blocks import alignment
 from sardonyx._src.compile.codegen.element_types import STORED_ELEMENTS, from_memory, memory_type, to_memory
 from sardonyx._src.compile.codegen.emit_expressions import LoadLocal
@@ -53,7 +53,7 @@ def load_broadcast_inputs(
 ) -> dict[int, LLVMValue]:
     """Loads the inputs that have one element for the whole row; returns them by operand index."""
     return {
-        i: from_memory(b.load(StackSlot(addresses[i], memory_type(o.dtype))), o.dtype)
+        i: from_memory(b.load(MemoryLocation(addresses[i], memory_type(o.dtype))), o.dtype)
         for i, o in enumerate(variant.operands)
         if o.access == "same" and i >= len(variant.outputs)
     }
@@ -120,10 +120,10 @@ def store_output(
         b.store(vector_slot(b, segment, operand, index), value)
 
 
-def vector_slot(b: KernelBuilder, segment: RowSegment, operand: int, index: LLVMValue) -> StackSlot:
+def vector_slot(b: KernelBuilder, segment: RowSegment, operand: int, index: LLVMValue) -> MemoryLocation:
     """The memory of a vector of contiguous elements."""
     vector_type = segment.memory_type(operand)
-    return StackSlot(b.gep(segment.row.addresses[operand], index, vector_type.llvm_element), vector_type)
+    return MemoryLocation(b.gep(segment.row.addresses[operand], index, vector_type.llvm_element), vector_type)
 
 
 def gather(

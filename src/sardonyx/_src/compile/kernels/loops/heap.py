@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops.vectors import i64
 from sardonyx._src.dataclass import dataclass
@@ -16,9 +16,9 @@ class Heap:
     keys: str
     key_type: LLVMType = I64
 
-    def slot(self, i: LLVMValue) -> StackSlot:
+    def slot(self, i: LLVMValue) -> MemoryLocation:
         """The memory of entry i."""
-        return StackSlot(self.b.gep(self.keys, i, self.key_type.element), self.key_type)
+        return MemoryLocation(self.b.gep(self.keys, i, self.key_type.element), self.key_type)
 
     def build(self, count: LLVMValue) -> None:
         """Turns an array of `count` keys in any order into a heap, bottom up."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen import Element, LLVMType, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import Element, LLVMType, LLVMValue, MemoryLocation
 from sardonyx._src.compile.codegen.blocks import alignment
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops.vectors import load_if, load_typed, store_vector
@@ -13,7 +13,7 @@ GATHERED_BITS = 32  # bits of the narrowest elements that processors gather
 def load_at(b: KernelBuilder, base: str, index: LLVMValue, element: Element, lanes: int = 1) -> LLVMValue:
     """A vector of `lanes` elements from base[index] on; a scalar for one lane."""
     llvm_type = LLVMType(element, lanes)
-    return b.load(StackSlot(b.gep(base, index, llvm_type.llvm_element), llvm_type))
+    return b.load(MemoryLocation(b.gep(base, index, llvm_type.llvm_element), llvm_type))
 
 
 def load_vector_at(
@@ -48,7 +48,7 @@ def load_lanes(
     llvm_type, mask_type = LLVMType(element, lanes), LLVMType("i1", lanes)
     otherwise = b.constant(masked_value, llvm_type)
     if lanes == 1:
-        memory = StackSlot(b.gep(base, index, llvm_type.llvm_element), llvm_type)
+        memory = MemoryLocation(b.gep(base, index, llvm_type.llvm_element), llvm_type)
         return b.load(memory) if mask is None else load_if(b, mask, memory, otherwise)
     name = f"@llvm.masked.gather.{llvm_type.suffix}.v{lanes}p0"
     addresses = f"<{lanes} x ptr>"

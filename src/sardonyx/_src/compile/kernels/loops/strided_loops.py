@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from sardonyx._src.compile.codegen import I64, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import I64, LLVMValue, MemoryLocation
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.dataclass import dataclass
 
@@ -84,7 +84,11 @@ def loop_units(
 
 
 def start_offsets(
-    b: KernelBuilder, dims: LoopDims, first: LLVMValue, counters: list[StackSlot], offsets: list[StackSlot]
+    b: KernelBuilder,
+    dims: LoopDims,
+    first: LLVMValue,
+    counters: list[MemoryLocation],
+    offsets: list[MemoryLocation],
 ) -> None:
     """Splits a row number into one counter for each dim, and computes the offsets of the row."""
     sums = [b.constant(0, I64) for _ in offsets]
@@ -100,7 +104,7 @@ def start_offsets(
 
 
 def advance_offsets(
-    b: KernelBuilder, dims: LoopDims, d: int, counters: list[StackSlot], offsets: list[StackSlot]
+    b: KernelBuilder, dims: LoopDims, d: int, counters: list[MemoryLocation], offsets: list[MemoryLocation]
 ) -> None:
     """Increments dim d; on overflow resets it to 0 and carries into dim d - 1."""
     if d < 0:

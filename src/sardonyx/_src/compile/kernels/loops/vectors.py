@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 
-from sardonyx._src.compile.codegen import I64, Element, LLVMType, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import I64, Element, LLVMType, LLVMValue, MemoryLocation
 from sardonyx._src.compile.codegen.blocks import alignment
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 
@@ -66,7 +66,7 @@ def load_typed(
     masked_value: float = 0.0,
 ) -> LLVMValue:
     """`load_vector` for any vector type."""
-    memory = StackSlot(address, vector_type)
+    memory = MemoryLocation(address, vector_type)
     if mask is None:
         return b.load(memory)
     otherwise = b.constant(masked_value, vector_type)
@@ -78,7 +78,9 @@ def load_typed(
     return b.emit(vector_type, f"call {vector_type} {name}({pointer}, {mask}, {otherwise})")
 
 
-def load_if(b: KernelBuilder, condition: LLVMValue, memory: StackSlot, otherwise: LLVMValue) -> LLVMValue:
+def load_if(
+    b: KernelBuilder, condition: LLVMValue, memory: MemoryLocation, otherwise: LLVMValue
+) -> LLVMValue:
     """Loads a scalar if a condition holds; else the memory is not accessed, and the result is `otherwise`."""
     slot = b.new_slot("loaded", memory.type)
     b.store(slot, otherwise)
@@ -89,12 +91,12 @@ def load_if(b: KernelBuilder, condition: LLVMValue, memory: StackSlot, otherwise
 
 def load_splat(b: KernelBuilder, address: str) -> LLVMValue:
     """The float at an address in every lane (a broadcast load)."""
-    return b.splat(b.load(StackSlot(address, LLVMType("float"))), b.target.lanes)
+    return b.splat(b.load(MemoryLocation(address, LLVMType("float"))), b.target.lanes)
 
 
 def store_vector(b: KernelBuilder, value: LLVMValue, address: str, mask: LLVMValue | None = None) -> None:
     """Stores a vector of any type; the memory of lanes outside the mask is not accessed."""
-    memory = StackSlot(address, value.type)
+    memory = MemoryLocation(address, value.type)
     if mask is None:
         b.store(memory, value)
     elif value.type.lanes > 1:

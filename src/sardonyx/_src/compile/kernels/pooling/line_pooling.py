@@ -15,7 +15,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from sardonyx._src.compile.codegen import I64, Element, LLVMType, LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import (
+    I64,
+    Element,
+    LLVMType,
+    LLVMValue,
+    MemoryLocation,
+    Parameters,
+    Target,
+)
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.channels_last.sliding_window_loops import tap_range
 from sardonyx._src.compile.kernels.loops.lanes import shuffle
@@ -151,7 +159,7 @@ class ResultRow:
     line: str
 
 
-def new_cursor(kernel: LinePooling, name: str) -> tuple[StackSlot, StackSlot]:
+def new_cursor(kernel: LinePooling, name: str) -> tuple[MemoryLocation, MemoryLocation]:
     """The plane, and the row of its results, of the first unit."""
     b = kernel.b
     plane, row = b.new_slot(f"{name}_plane", I64), b.new_slot(f"{name}_row", I64)
@@ -162,7 +170,7 @@ def new_cursor(kernel: LinePooling, name: str) -> tuple[StackSlot, StackSlot]:
 
 @contextmanager
 def loop_rows(
-    kernel: LinePooling, cursor: tuple[StackSlot, StackSlot], first: LLVMValue, end: LLVMValue
+    kernel: LinePooling, cursor: tuple[MemoryLocation, MemoryLocation], first: LLVMValue, end: LLVMValue
 ) -> Iterator[ResultRow]:
     """The loop over the rows of a block, which moves a cursor from row to row: one division for all rows is enough."""
     b, size = kernel.b, kernel.size
@@ -289,7 +297,7 @@ def finish(kernel: LinePooling, total: LLVMValue, i: LLVMValue) -> LLVMValue:
     return b.call_intrinsic("sqrt", total) if is_root else total
 
 
-def update_shares(kernel: LinePooling, windows: ResultRow, counted: StackSlot) -> None:
+def update_shares(kernel: LinePooling, windows: ResultRow, counted: MemoryLocation) -> None:
     """Computes the shares of a row of windows, if its windows have another number of rows than those of the row before."""
     b, size, taps = kernel.b, kernel.size, windows.taps
     if kernel.variant.algorithm.kind == "mean_with_pads":

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial, reduce
 
-from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.element_types import memory_type
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.channels_last.sliding_window_loops import tap_range
@@ -138,8 +138,8 @@ class WindowVector:
 class WindowTotals:
     """The state of the windows of a vector: maxima or sums so far, and the positions of the maxima."""
 
-    value: StackSlot
-    position: StackSlot
+    value: MemoryLocation
+    position: MemoryLocation
 
 
 def plane_pooling_module(name: str, target: Target, variant: PlanePooling) -> str:

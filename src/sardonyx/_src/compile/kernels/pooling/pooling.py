@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial, reduce
 from typing import Literal
 
-from sardonyx._src.compile.codegen import LLVMType, LLVMValue, StackSlot, Target
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, MemoryLocation, Target
 from sardonyx._src.compile.codegen.element_types import memory_type
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.channels_last.images import (
@@ -194,7 +194,11 @@ def maximum(b: KernelBuilder, x: LLVMValue, y: LLVMValue) -> LLVMValue:
 
 
 def combine_columns(
-    b: KernelBuilder, algorithm: PoolingAlgorithm, tile: WindowTile, totals: Sequence[StackSlot], pixel: int
+    b: KernelBuilder,
+    algorithm: PoolingAlgorithm,
+    tile: WindowTile,
+    totals: Sequence[MemoryLocation],
+    pixel: int,
 ) -> LLVMValue:
     """The accumulator of a window of the tile; with unrolled taps, the accumulators of its columns are combined."""
     if not tile.is_unrolled:
@@ -211,7 +215,7 @@ def finish(
     b: KernelBuilder,
     algorithm: PoolingAlgorithm,
     total: LLVMValue,
-    reciprocals: Sequence[StackSlot],
+    reciprocals: Sequence[MemoryLocation],
     pixel: int,
 ) -> LLVMValue:
     """The result of a window of the tile from its accumulator."""
@@ -246,7 +250,7 @@ def count_tap_rows(
 def store_reciprocals(
     b: KernelBuilder,
     window: WindowArguments,
-    reciprocals: Sequence[StackSlot],
+    reciprocals: Sequence[MemoryLocation],
     counted_rows: LLVMValue,
     left: LLVMValue,
     algorithm: PoolingAlgorithm,

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from sardonyx._src.compile.codegen import I64, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import I64, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.kernels.loops.rows import full_vector_type
@@ -83,7 +83,7 @@ def time_loop_step(
 def time_loop_module(name: str, target: Target) -> str:
     """Counts a time step, and sets the flag of the jump."""
     b = KernelBuilder(target, TIME_LOOP)
-    time, flag = (StackSlot(address, I64) for address in b.pointers("time", "flag"))
+    time, flag = (MemoryLocation(address, I64) for address in b.pointers("time", "flag"))
     is_start = b.integer("is_start").ne(0)
     position = b.select(is_start, -1, b.load(time)) + 1
     b.store(time, position)

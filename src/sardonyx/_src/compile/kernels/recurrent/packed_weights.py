@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.kernels.loops.memory import load_at, load_vector_at, store_at
@@ -25,7 +25,7 @@ from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import ceil_div
 
-Tile: TypeAlias = Sequence[Sequence[Sequence[StackSlot]]]
+Tile: TypeAlias = Sequence[Sequence[Sequence[MemoryLocation]]]
 
 
 def packed_columns(gates: int, hidden: int, lanes: int) -> int:

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot, Target
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation, Target
 from sardonyx._src.compile.codegen.element_types import resize_integer
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops.memory import load_vector_at, store_at
@@ -142,7 +142,7 @@ class RecurrenceUnit:
         if not layer.variant.has_lengths:
             return layer.length
         address = b.gep(layer.tensors["lengths"], self.first + sequence, "i32")
-        length = resize_integer(b.load(StackSlot(address, LLVMType("i32"))), "i64")
+        length = resize_integer(b.load(MemoryLocation(address, LLVMType("i32"))), "i64")
         return b.select((length < 0) | (length > layer.length), 0, length)
 
     def position(self, time: LLVMValue, sequence: LLVMValue) -> LLVMValue:
@@ -177,7 +177,7 @@ def longest_length(unit: RecurrenceUnit) -> LLVMValue:
     b.store(longest, b.constant(0, I64))
     with b.loop(b.constant(0, I64), unit.count) as i:
         address = b.gep(layer.tensors["lengths"], unit.first + i, "i32")
-        length = resize_integer(b.load(StackSlot(address, LLVMType("i32"))), "i64")
+        length = resize_integer(b.load(MemoryLocation(address, LLVMType("i32"))), "i64")
         with b.if_then((length < 0) | (length > layer.length)):
             b.lines.append(f" atomicrmw max ptr {layer.tensors['status']}, i64 1 monotonic, align 8")
         length, so_far = unit.sequence_length(i), b.load(longest)

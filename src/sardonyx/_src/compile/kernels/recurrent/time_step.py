@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from sardonyx._src.compile.codegen import I64, LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import I64, LLVMValue, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops.memory import load_vector_at, store_at
 from sardonyx._src.compile.kernels.loops.vectors import loop_vectors
@@ -110,7 +110,7 @@ def time_step_module(name: str, target: Target, variant: RecurrenceVariant, phas
     """Every other time step visits the groups of a call backward, so that it begins with weights that are still in the cache."""
     b = KernelBuilder(target, time_step_parameters(variant))
     layer, zero = load_layer(b, variant), b.constant(0, I64)
-    time = b.load(StackSlot(b.pointer("time"), I64))
+    time = b.load(MemoryLocation(b.pointer("time"), I64))
     blocks = b.udiv(layer.padded, layer.vector_type.lanes)
     groups = b.udiv(blocks + (GROUP - 1), GROUP)
     is_odd = (time & 1).eq(1)

@@ -6,7 +6,7 @@ of one unit reduces the pairs.
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen import LLVMType, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import LLVMType, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.emit_expressions import emit_max, emit_min
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops.memory import load_vector_at
@@ -71,5 +71,5 @@ def min_max_module(name: str, target: Target) -> str:
             value = load_vector_at(b, row, index, vector_type, mask)
             accumulate(b, accumulators[v], MIN_AND_MAX, (value, value), mask)
         for side, total in enumerate(reduce_accumulators(b, MIN_AND_MAX, accumulators)):
-            b.store(StackSlot(b.gep(y, unit * 2 + side), total.type), total)
+            b.store(MemoryLocation(b.gep(y, unit * 2 + side), total.type), total)
     return b.build_module(name)

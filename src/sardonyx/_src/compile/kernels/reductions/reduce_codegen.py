@@ -12,7 +12,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from sardonyx._src.compile.codegen import I64, Element, LLVMType, LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import (
+    I64,
+    Element,
+    LLVMType,
+    LLVMValue,
+    MemoryLocation,
+    Parameters,
+    Target,
+)
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.loops.memory import load_lanes, load_vector_at, store_at
@@ -111,7 +119,7 @@ def reduce_rows_module(
         if variant.op == "log_sum_exp":
             shift = finite_shift(b, *reduce_rows(elements, MAX_OF_NUMBERS, None))
         state = reduce_rows(elements, variant.reducer, shift)
-        b.store(StackSlot(y_result, variant.result_type), finish(b, variant, state, shift, count))
+        b.store(MemoryLocation(y_result, variant.result_type), finish(b, variant, state, shift, count))
     return b.build_module(name)
 
 

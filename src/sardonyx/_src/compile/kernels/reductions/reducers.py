@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
-from sardonyx._src.compile.codegen import Element, LLVMType, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import Element, LLVMType, LLVMValue, MemoryLocation
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.math.double_functions import UNDERFLOW
 from sardonyx._src.compile.kernels.loops.lanes import shuffle
@@ -46,7 +46,7 @@ OF_BOOLS: dict[ReduceOp, ReduceOp] = {"max": "any", "min": "all"}
 EXP_UNDERFLOW = -104.0  # below this, exp rounds to 0 in float32
 NEG_INFINITY = -math.inf
 State: TypeAlias = tuple[LLVMValue, ...]
-Accumulator: TypeAlias = tuple[StackSlot, ...]  # a vector of states
+Accumulator: TypeAlias = tuple[MemoryLocation, ...]  # a vector of states
 Operation: TypeAlias = Callable[[KernelBuilder, LLVMValue, LLVMValue], LLVMValue]
 
 
@@ -151,7 +151,7 @@ REDUCERS: Mapping[str, Reducer] = {
 
 def new_slots(
     b: KernelBuilder, vector_type: LLVMType, value: float, count: int | None = None
-) -> list[StackSlot]:
+) -> list[MemoryLocation]:
     """Vectors with a value in every lane."""
     slots = [b.new_slot("part", vector_type) for _ in range(count or ReductionTuning.row_unroll)]
     for slot in slots:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from sardonyx._src.compile.codegen import Element, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import Element, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.epilogue import (
     NO_EPILOGUE,
@@ -105,6 +105,6 @@ def row_kernel_module(name: str, target: Target, kernel: RowKernel, rank: int) -
             reduce_row(row, stage)
         for statistic in kernel.statistics:
             value = row.scalars[statistic]
-            b.store(StackSlot(b.gep(bases[statistic], number), value.type), value)
+            b.store(MemoryLocation(b.gep(bases[statistic], number), value.type), value)
         write_row(row, kernel.result, kernel.epilogue)
     return b.build_module(name)

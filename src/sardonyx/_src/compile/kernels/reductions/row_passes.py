@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import TypeAlias
 
-from sardonyx._src.compile.codegen import LLVMType, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, MemoryLocation
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.epilogue import Epilogue, EpilogueOperand, emit_epilogue, operand_offset
 from sardonyx._src.compile.kernels.loops.memory import load_vector_at, store_at
@@ -70,7 +70,7 @@ class Row:
     padding: float = 0
     scalars: dict[str, LLVMValue] = field(default_factory=dict)
     vectors: dict[str, LLVMValue] = field(default_factory=dict)
-    remainders: dict[str, StackSlot] = field(default_factory=dict)
+    remainders: dict[str, MemoryLocation] = field(default_factory=dict)
 
     def scalar(self, name: str) -> LLVMValue:
         element = self.vector_type.element
@@ -148,7 +148,7 @@ def apply_epilogue(
     def load_operand(i: int) -> LLVMValue:
         operand = operands[i]
         if operand.layout == "scalar":
-            return b.splat(b.load(StackSlot(operand.address, LLVMType("float"))), value.type.lanes)
+            return b.splat(b.load(MemoryLocation(operand.address, LLVMType("float"))), value.type.lanes)
         return load_vector_at(b, operand.address, operand_offset(operand, *position), value.type, mask)
 
     return emit_epilogue(b, epilogue, value.type, value, load_operand)

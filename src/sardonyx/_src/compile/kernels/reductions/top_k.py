@@ -13,7 +13,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from sardonyx._src.compile.codegen import I64, Element, LLVMType, LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import (
+    I64,
+    Element,
+    LLVMType,
+    LLVMValue,
+    MemoryLocation,
+    Parameters,
+    Target,
+)
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops.heap import Heap
 from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace, row_space
@@ -92,8 +100,8 @@ def top_k_module(
             with b.loop(row.zero, k) as i:
                 index = key_index(row, b.load(row.heap.slot(i)))
                 value = load_at(b, x_row, index * x_step, element)
-                b.store(StackSlot(b.gep(values_row, i * values_step, element), value.type), value)
-                b.store(StackSlot(b.gep(indices_row, i * indices_step, "i64"), I64), index)
+                b.store(MemoryLocation(b.gep(values_row, i * values_step, element), value.type), value)
+                b.store(MemoryLocation(b.gep(indices_row, i * indices_step, "i64"), I64), index)
     return b.build_module(name)
 
 
@@ -177,7 +185,7 @@ def scan_row(row: TopKRow, lanes: int) -> None:
         rank_element: Element = "i32" if row.bits == 32 else "i64"
         with b.loop(row.k, row.n, lanes, "block") as i:
             worst = (b.load(row.heap.slot(row.zero)) >> row.bits).convert("trunc", rank_element)
-            elements = b.load(StackSlot(b.gep(row.x, i, row.element), LLVMType(row.element, lanes)))
+            elements = b.load(MemoryLocation(b.gep(row.x, i, row.element), LLVMType(row.element, lanes)))
             is_better = emit_ranks(row, elements) > b.splat(worst, lanes)
             for lane in loop_set_lanes(b, is_better):
                 offer(row, i + lane)

@@ -12,7 +12,7 @@ import struct
 from functools import partial
 from typing import Literal
 
-from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.tuning import ResizeTuning
 from sardonyx._src.compile.program import Kernel, Step, TensorView
@@ -118,7 +118,7 @@ def tap_table_module(name: str, target: Target, variant: TapTableVariant) -> str
         with b.loop(first, end, name="out") as i:
             position = input_position(b, axis, i)
             if variant.nearest_mode:
-                slot = StackSlot(b.gep(indices, i, "i64"), I64)
+                slot = MemoryLocation(b.gep(indices, i, "i64"), I64)
                 b.store(slot, nearest_index(b, axis, position))
             else:
                 store_linear_taps(b, axis, indices, weights, i, position, interpolates)
@@ -161,9 +161,9 @@ def store_linear_taps(
         b.select(is_single_tap, clamp_index(b, axis, index), clamp_index(b, axis, index + 1)),
     ]
     for tap, (tap_index, tap_weight) in enumerate(zip(tap_indices, tap_weights, strict=True)):
-        b.store(StackSlot(b.gep(indices, i * 2 + tap, "i64"), I64), tap_index)
+        b.store(MemoryLocation(b.gep(indices, i * 2 + tap, "i64"), I64), tap_index)
         weight = b.select(is_single_tap, half, tap_weight)
-        b.store(StackSlot(b.gep(weights, i * 2 + tap), LLVMType("float")), weight)
+        b.store(MemoryLocation(b.gep(weights, i * 2 + tap), LLVMType("float")), weight)
 
 
 # --- positions -------------------------------------------------------------------------------

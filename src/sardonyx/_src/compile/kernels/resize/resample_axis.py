@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant
 from sardonyx._src.compile.kernels.loops.memory import load_at, load_lanes
@@ -150,7 +150,7 @@ def element_module(name: str, target: Target, taps: int) -> str:
 
             def load_tap(tap: LLVMValue, line: str = line, i: LLVMValue = i) -> tuple[LLVMValue, LLVMValue]:
                 entry = tap * padded + i
-                index = b.load(StackSlot(b.gep(indices, entry, "i32"), index_type))
+                index = b.load(MemoryLocation(b.gep(indices, entry, "i32"), index_type))
                 return load_vector(b, b.gep(weights, entry)), load_lanes(b, line, index, "float")
 
             store_vector(b, weighted_sum(b, load_tap, taps), b.gep(y, row * out + i), mask)
@@ -175,6 +175,6 @@ def weighted_sum(
     return b.load(total)
 
 
-def add_tap(b: KernelBuilder, total: StackSlot, tap: tuple[LLVMValue, LLVMValue]) -> None:
+def add_tap(b: KernelBuilder, total: MemoryLocation, tap: tuple[LLVMValue, LLVMValue]) -> None:
     factor, value = tap
     b.store(total, b.fma(factor, value, b.load(total)))

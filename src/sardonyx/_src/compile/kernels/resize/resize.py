@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.channels_last.images import image_arguments, load_output, store_result
 from sardonyx._src.compile.kernels.epilogue import (
@@ -191,7 +191,8 @@ def load_tables(b: KernelBuilder, taps: tuple[int, int], *, interpolates: bool) 
 def load_indices(b: KernelBuilder, axis: AxisTables, i: LLVMValue) -> list[LLVMValue]:
     """The input indices of the taps of output element i along an axis."""
     return [
-        b.load(StackSlot(b.gep(axis.indices, i * axis.taps + tap, "i64"), I64)) for tap in range(axis.taps)
+        b.load(MemoryLocation(b.gep(axis.indices, i * axis.taps + tap, "i64"), I64))
+        for tap in range(axis.taps)
     ]
 
 
@@ -200,7 +201,7 @@ def load_weights(b: KernelBuilder, axis: AxisTables, i: LLVMValue) -> list[LLVMV
     if axis.weights is None:
         return []
     return [
-        b.load(StackSlot(b.gep(axis.weights, i * axis.taps + tap), LLVMType("float")))
+        b.load(MemoryLocation(b.gep(axis.weights, i * axis.taps + tap), LLVMType("float")))
         for tap in range(axis.taps)
     ]
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from sardonyx._src.compile.codegen import I64, LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import I64, LLVMValue, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops.vectors import i64
 from sardonyx._src.compile.kernels.selection.group_rows import slot_at
@@ -78,7 +78,7 @@ def distinct_rows_module(name: str, target: Target, *, is_sorted: bool, is_scala
         total = kernel.number_rows()
         if is_sorted:
             kernel.renumber(kernel.sort(total), total)
-        b.store(StackSlot(kernel.total, I64), total)
+        b.store(MemoryLocation(kernel.total, I64), total)
     return b.build_module(name)
 
 
@@ -152,7 +152,7 @@ class DistinctRowsKernel:
             b.store(slot_at(b, self.inverse, row), number)
         return b.load(total)
 
-    def find(self, row: LLVMValue) -> StackSlot:
+    def find(self, row: LLVMValue) -> MemoryLocation:
         """The slot of a row in the table: from `first_slot` on, the first that has 1 + the number of an equal row, or is empty (0)."""
         b, position = self.b, self.b.new_slot("place", I64)
         b.store(position, self.first_slot(row))

@@ -11,7 +11,15 @@ from __future__ import annotations
 
 from functools import partial
 
-from sardonyx._src.compile.codegen import I64, Element, LLVMType, LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import (
+    I64,
+    Element,
+    LLVMType,
+    LLVMValue,
+    MemoryLocation,
+    Parameters,
+    Target,
+)
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.data_movement.gather import INDEX_ELEMENTS
 from sardonyx._src.compile.kernels.data_movement.indexed_copy import record_error
@@ -75,10 +83,10 @@ def load_group(
     b: KernelBuilder, indices: str, row: LLVMValue, groups: LLVMValue, element: Element
 ) -> LLVMValue:
     """The group of a row; -1 for an index outside [0, groups)."""
-    index = b.load(StackSlot(b.gep(indices, row, element), LLVMType(element)))
+    index = b.load(MemoryLocation(b.gep(indices, row, element), LLVMType(element)))
     index = index if element == "i64" else index.convert("sext", "i64")
     return b.select((index >= 0) & (index < groups), index, i64(b, -1))
 
 
-def slot_at(b: KernelBuilder, base: str, index: LLVMValue) -> StackSlot:
-    return StackSlot(b.gep(base, index, "i64"), I64)
+def slot_at(b: KernelBuilder, base: str, index: LLVMValue) -> MemoryLocation:
+    return MemoryLocation(b.gep(base, index, "i64"), I64)

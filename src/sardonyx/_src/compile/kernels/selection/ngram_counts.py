@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.element_types import memory_type
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.data_movement.memcpy import emit_fill
@@ -182,7 +182,7 @@ class NgramKernel:
         with self.repeat(lambda: b.load(gram) >= 0):
             number = b.load(gram)
             result = self.result(result_row + b.load(slot_at(b, self.grams, number * 2)))
-            weight = b.load(StackSlot(b.gep(self.weights, number), FLOAT))
+            weight = b.load(MemoryLocation(b.gep(self.weights, number), FLOAT))
             b.store(result, weight if self.is_binary else b.load(result) + weight)
             b.store(gram, b.load(slot_at(b, self.grams, number * 2 + 1)))
 
@@ -210,11 +210,13 @@ class NgramKernel:
         return self.b.load(slot_at(self.b, self.edges, slot * EDGE_FIELDS + field))
 
     def token(self, index: LLVMValue) -> LLVMValue:
-        value = self.b.load(StackSlot(self.b.gep(self.x, index, self.element.llvm_element), self.element))
+        value = self.b.load(
+            MemoryLocation(self.b.gep(self.x, index, self.element.llvm_element), self.element)
+        )
         return value if value.type.element == "i64" else value.convert("sext", "i64")
 
-    def result(self, index: LLVMValue) -> StackSlot:
-        return StackSlot(self.b.gep(self.y, index), FLOAT)
+    def result(self, index: LLVMValue) -> MemoryLocation:
+        return MemoryLocation(self.b.gep(self.y, index), FLOAT)
 
     def repeat(self, condition: Callable[[], LLVMValue]) -> WhileLoop:
         return WhileLoop(self.b, condition)

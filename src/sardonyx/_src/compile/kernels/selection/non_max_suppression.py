@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops.heap import Heap
 from sardonyx._src.compile.kernels.loops.memory import load_at, store_at
@@ -206,7 +206,7 @@ def suppression_module(name: str, target: Target, *, is_centered: bool) -> str:
 
 
 def store_candidates(
-    heap: Heap, scores: str, candidates: LLVMValue, limit: LLVMValue, count: StackSlot
+    heap: Heap, scores: str, candidates: LLVMValue, limit: LLVMValue, count: MemoryLocation
 ) -> None:
     """Stores the keys of all scores that are not below a limit; the highest score has the least key.
 
@@ -216,7 +216,7 @@ def store_candidates(
     b = heap.b
     b.store(count, i64(b, 0))
     with b.loop(i64(b, 0), candidates, name="candidate") as i:
-        score = b.load(StackSlot(b.gep(scores, i), FLOAT))
+        score = b.load(MemoryLocation(b.gep(scores, i), FLOAT))
         bits = (score + 0.0).bitcast()  # -0.0 + 0.0 is 0.0, which makes them equal
         ordered = bits ^ ((bits >> 31) & 0x7FFFFFFF)
         ordered = b.select(score.ne(score), b.constant(-(1 << 31), ordered.type), ordered)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
 
-from sardonyx._src.compile.codegen import I64, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import I64, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.element_types import from_memory, memory_type
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops.vectors import i64
@@ -60,12 +60,12 @@ def non_zero_module(name: str, target: Target, dtype: DataType, rank: int) -> st
         with ExitStack() as loops:
             indices = [loops.enter_context(b.loop(i64(b, 0), dim, name="index")) for dim in dims]
             i, column = b.load(flat_index), b.load(total)
-            value = b.load(StackSlot(b.gep(x, i, element.llvm_element), element))
+            value = b.load(MemoryLocation(b.gep(x, i, element.llvm_element), element))
             for row, index in zip(rows, indices, strict=True):
-                b.store(StackSlot(b.gep(row, column, "i64"), I64), index)
+                b.store(MemoryLocation(b.gep(row, column, "i64"), I64), index)
             is_nonzero = from_memory(value, dtype)
             is_nonzero = is_nonzero if is_nonzero.type.element == "i1" else is_nonzero.ne(0)
             b.store(total, column + is_nonzero.convert("zext", "i64"))
             b.store(flat_index, i + 1)
-        b.store(StackSlot(count, I64), b.load(total))
+        b.store(MemoryLocation(count, I64), b.load(total))
     return b.build_module(name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from sardonyx._src.compile.codegen import Element, LLVMType, LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import Element, LLVMType, LLVMValue, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.element_types import memory_type
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops.vectors import i64
@@ -49,7 +49,7 @@ def order_codes_module(name: str, target: Target, dtype: DataType) -> str:
         b.loop(zero, inner, name="inner") as k,
     ):
         offset = (i * rows + row) * inner + k
-        value = b.load(StackSlot(b.gep(x, offset, element.llvm_element), element))
+        value = b.load(MemoryLocation(b.gep(x, offset, element.llvm_element), element))
         b.store(slot_at(b, codes, (row * outer + i) * inner + k), code_of(b, value, dtype))
     return b.build_module(name)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation
 from sardonyx._src.compile.codegen.element_types import convert
 from sardonyx._src.compile.codegen.math.double_precision import exp
 from sardonyx._src.compile.codegen.math.probit import probit
@@ -144,7 +144,7 @@ def write_labels(
     b: TreeKernelBuilder, chosen: LLVMValue, first: LLVMValue, count: LLVMValue, lanes: int
 ) -> None:
     """Writes the labels of the chosen classes, [lanes] i64."""
-    b.store(StackSlot(b.spare, chosen.type), chosen)
+    b.store(MemoryLocation(b.spare, chosen.type), chosen)
     labels, names = b.pointers("labels", "class_labels")
     with b.loop(i64(b, 0), count, name="row") as row:
         label = load_at(b, names, load_at(b, b.spare, row, "i64"), "i64")

@@ -7,7 +7,7 @@ start at NaN instead.
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen import LLVMType, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, MemoryLocation
 from sardonyx._src.compile.kernels.loops.memory import load_at, load_lanes
 from sardonyx._src.compile.kernels.loops.vectors import i64
 from sardonyx._src.compile.kernels.trees.variant import TreeKernelBuilder
@@ -64,7 +64,7 @@ def update_total(b: TreeKernelBuilder, address: str, weight: LLVMValue) -> None:
     """Combines totals in memory with the votes of as many lanes."""
     combine = b.variant.combine
     vote = weight if b.variant.weight == "double" else weight.convert("fpext", "double")
-    memory = StackSlot(address, vote.type)
+    memory = MemoryLocation(address, vote.type)
     total = b.load(memory)
     if combine == "add":
         b.store(memory, total + vote)

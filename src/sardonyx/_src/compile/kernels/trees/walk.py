@@ -7,7 +7,7 @@ leaves, which are tested every few steps, and where walks stay.
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops.memory import load_at
 from sardonyx._src.compile.kernels.trees.layouts import LEAF_BITS
@@ -36,7 +36,7 @@ def walk_trees(b: KernelBuilder, row: str, tree: LLVMValue, column_bits: int) ->
     return [threshold - LEAF_BITS for threshold in thresholds]
 
 
-def step(b: KernelBuilder, row: str, records: str, slot: StackSlot, column_bits: int) -> LLVMValue:
+def step(b: KernelBuilder, row: str, records: str, slot: MemoryLocation, column_bits: int) -> LLVMValue:
     """Moves from a node to the child that the row leads to; returns the column and the distance of the node."""
     own = b.load(slot)
     record = b.gep(records, own, "i64")

@@ -6,7 +6,7 @@ Each kernel has the loop nest: units of work -> unrolled vectors.
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen import LLVMType, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import LLVMType, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.program import Kernel
 
@@ -33,7 +33,7 @@ def fma_module(name: str, target: Target) -> str:
     total = b.load(slots[0])
     for slot in slots[1:]:
         total = total + b.load(slot)
-    b.store(StackSlot(b.pointer("sum"), vector_type), total)
+    b.store(MemoryLocation(b.pointer("sum"), vector_type), total)
     return b.build_module(name)
 
 
@@ -44,9 +44,9 @@ def copy_module(name: str, target: Target) -> str:
     width = target.lanes * VECTORS_PER_UNIT
     offsets = range(0, width, target.lanes)
     with b.loop(b.first_unit * width, b.end_unit * width, width) as i:
-        slots = [StackSlot(b.gep(source, i + offset), vector_type) for offset in offsets]
+        slots = [MemoryLocation(b.gep(source, i + offset), vector_type) for offset in offsets]
         values = [b.load(slot) for slot in slots]
-        slots = [StackSlot(b.gep(destination, i + offset), vector_type) for offset in offsets]
+        slots = [MemoryLocation(b.gep(destination, i + offset), vector_type) for offset in offsets]
         for slot, value in zip(slots, values, strict=True):
             b.store(slot, value)
     return b.build_module(name)
@@ -64,11 +64,13 @@ def read_module(name: str, target: Target) -> str:
         b.store(slot, b.constant(0.0, vector_type))
     with b.loop(b.first_unit * width, b.end_unit * width, width) as i:
         for v, slot in enumerate(sums):
-            b.store(slot, b.load(slot) + b.load(StackSlot(b.gep(source, i + v * target.lanes), vector_type)))
+            b.store(
+                slot, b.load(slot) + b.load(MemoryLocation(b.gep(source, i + v * target.lanes), vector_type))
+            )
     total = b.load(sums[0])
     for slot in sums[1:]:
         total = total + b.load(slot)
-    b.store(StackSlot(b.pointer("sum"), vector_type), total)
+    b.store(MemoryLocation(b.pointer("sum"), vector_type), total)
     return b.build_module(name)
 
 

@@ -7,7 +7,7 @@ in which padding is a pixel of zeros.
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation
 from sardonyx._src.compile.kernels.tuning import tuning_for
 from sardonyx._src.compile.kernels.winograd.tiles import (
     TileOrigin,
@@ -58,7 +58,7 @@ def transform_vector(tiles: WinogradTiles, channel: LLVMValue, values: str) -> N
     columns = []
     for j in range(horizontal.inputs):
         addresses = [load_address(b, i * horizontal.inputs + j) for i in range(vertical.inputs)]
-        pixels = [b.load(StackSlot(b.gep(address, channel), vector_type)) for address in addresses]
+        pixels = [b.load(MemoryLocation(b.gep(address, channel), vector_type)) for address in addresses]
         if j >= overlap:
             for address in addresses:
                 prefetch_l1(b, address, size["pixel_stride"] * prefetch_columns + channel)
@@ -66,7 +66,7 @@ def transform_vector(tiles: WinogradTiles, channel: LLVMValue, values: str) -> N
     point = values
     for line in zip(*columns, strict=True):
         for value in horizontal.emit_input_transform(b, line):
-            b.store(StackSlot(point, vector_type), value)
+            b.store(MemoryLocation(point, vector_type), value)
             point = b.gep(point, size["input_point_stride"])
 
 

@@ -8,7 +8,7 @@ which pixels past the border are redirected to a pixel that is discarded.
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation
 from sardonyx._src.compile.kernels.epilogue import emit_epilogue
 from sardonyx._src.compile.kernels.gemm.tile.accumulators import vector_slot
 from sardonyx._src.compile.kernels.gemm.tile.tile_store import column_mask
@@ -76,7 +76,7 @@ def store_output_vector(
         address = b.gep(start, point_stride * j + offset)
         values = []
         for _ in range(vertical.inputs):
-            values.append(b.load(StackSlot(address, m.vector_type)))
+            values.append(b.load(MemoryLocation(address, m.vector_type)))
             address = b.gep(address, line_stride)
         columns.append(vertical.emit_output_transform(b, values))
     for i, line in enumerate(zip(*columns, strict=True)):
@@ -96,7 +96,7 @@ def store_pixel(
 
     def load_operand(index: int) -> LLVMValue:
         if output.operands[index].layout == "scalar":
-            return b.splat(b.load(StackSlot(operands[index], LLVMType("float"))), m.tile.lanes)
+            return b.splat(b.load(MemoryLocation(operands[index], LLVMType("float"))), m.tile.lanes)
         slot = vector_slot(m, operands[index], column)
         return b.load(slot) if mask is None else b.masked_load(mask, slot)
 

@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.executor.status import (
     EXCEEDED_COUNT,
@@ -248,10 +248,10 @@ def store_at(b: KernelBuilder, base: str, index: int, value: LLVMValue) -> None:
     b.store(slot_at(b, base, index), value)
 
 
-def slot_at(b: KernelBuilder, base: str, index: int) -> StackSlot:
-    return StackSlot(b.gep(base, b.constant(index, I64), "i64"), I64)
+def slot_at(b: KernelBuilder, base: str, index: int) -> MemoryLocation:
+    return MemoryLocation(b.gep(base, b.constant(index, I64), "i64"), I64)
 
 
 def load_bool(b: KernelBuilder, name: str) -> LLVMValue:
     """The bool that a parameter points to."""
-    return b.load(StackSlot(b.pointer(name), LLVMType("i8"))).ne(0)
+    return b.load(MemoryLocation(b.pointer(name), LLVMType("i8"))).ne(0)

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from sardonyx._src.compile.codegen import I64, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import I64, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.lower.control_flow.loop_region import drop_axis
 from sardonyx._src.compile.lower.control_flow.state_updates import covers_buffer
@@ -152,9 +152,9 @@ def module(name: str, target: Target) -> str:
     with b.loop(b.constant(0, I64), b.integer("count"), name="slice") as i:
         record = b.gep(slices, i * RECORD, "i64")
         slot, first, index, stride = (b.gep(record, b.constant(n, I64), "i64") for n in range(RECORD))
-        number = b.load(StackSlot(b.load_pointer(index), I64))
-        address = b.load(StackSlot(first, I64)) + number * b.load(StackSlot(stride, I64))
-        b.store(StackSlot(b.load_pointer(slot), I64), address)
+        number = b.load(MemoryLocation(b.load_pointer(index), I64))
+        address = b.load(MemoryLocation(first, I64)) + number * b.load(MemoryLocation(stride, I64))
+        b.store(MemoryLocation(b.load_pointer(slot), I64), address)
     return b.build_module(name)
 
 

@@ -10,7 +10,7 @@ from functools import partial, reduce
 from hashlib import sha256
 from operator import or_
 
-from sardonyx._src.compile.codegen import I64, LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import I64, LLVMValue, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.executor.status import FAULT
 from sardonyx._src.compile.program import Kernel
 from sardonyx._src.compile.program.encoding.dim_builder import DimBuilder
@@ -76,11 +76,11 @@ def binding_module(name: str, target: Target, *, binding: SizeBinding, others: S
     b = BindingBuilder()
     status = b.pointer_argument(0)
     for i, symbol in enumerate(binding.names, 1):
-        b.symbols[symbol] = b.load(StackSlot(b.pointer_argument(i), I64))
+        b.symbols[symbol] = b.load(MemoryLocation(b.pointer_argument(i), I64))
     for i, symbol in enumerate(others, 1 + len(binding.names)):
         b.symbols[symbol] = b.argument(i)
     values = [b.emit_dim(each.size) for each in binding.targets]
-    fails = [b.load(StackSlot(b.slot(status, FAULT), I64)).ne(0)]
+    fails = [b.load(MemoryLocation(b.slot(status, FAULT), I64)).ne(0)]
     fails += [b.symbols[symbol] < 0 for symbol in binding.names]
     fails += [b.emit_dim(dim) < 0 for dim in binding.dims]
     fails += [b.emit_dim(left).ne(b.emit_dim(right)) for left, right in binding.equal]
@@ -89,7 +89,7 @@ def binding_module(name: str, target: Target, *, binding: SizeBinding, others: S
     fails += [b.constant(1, I64).ne(0)] if b.constant_violations else []
     is_fault = reduce(or_, fails)
     with b.if_then(is_fault):
-        b.store(StackSlot(b.slot(status, FAULT), I64), b.constant(1, I64))
+        b.store(MemoryLocation(b.slot(status, FAULT), I64), b.constant(1, I64))
     index = 1 + len(binding.names) + len(others)
     for each, value in zip(binding.targets, values, strict=True):
         address = b.pointer_argument(index)
@@ -97,7 +97,7 @@ def binding_module(name: str, target: Target, *, binding: SizeBinding, others: S
             value = value + b.argument(index + 1)
         if each.is_units and not each.has_jump:
             value = b.select(is_fault, b.constant(0, I64), value)
-        b.store(StackSlot(address, I64), value)
+        b.store(MemoryLocation(address, I64), value)
         index += 2 if each.is_address else 1
     return b.module(name)
 
@@ -112,7 +112,7 @@ class BindingBuilder(DimBuilder):
         return self.gep(base, self.constant(index, I64), "i64")
 
     def argument(self, index: int) -> LLVMValue:
-        return self.load(StackSlot(self.slot("%args", index), I64))
+        return self.load(MemoryLocation(self.slot("%args", index), I64))
 
     def pointer_argument(self, index: int) -> str:
         return self.load_pointer(self.slot("%args", index))

@@ -11,7 +11,14 @@ from __future__ import annotations
 
 from functools import partial
 
-from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, StackSlot, Target, float32_bits
+from sardonyx._src.compile.codegen import (
+    LLVMType,
+    LLVMValue,
+    MemoryLocation,
+    Parameters,
+    Target,
+    float32_bits,
+)
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.gemm.floats.double_panels import copy_double_panel
 from sardonyx._src.compile.kernels.gemm.floats.matmul import batch_strides, product_space
@@ -178,9 +185,9 @@ def multiply_rows(tile: DoublePanel, row: LLVMValue, rows: int) -> None:
         b.gep(tile.a, (row + i) * size["a_row"] + tile.first * size["a_step"], "double") for i in range(rows)
     ]
     with b.loop(i64(b, 0), tile.count, name="term") as term:
-        weights = b.load(StackSlot(b.gep(b.scratch, term * vector.lanes, "double"), vector))
+        weights = b.load(MemoryLocation(b.gep(b.scratch, term * vector.lanes, "double"), vector))
         for start, total in zip(starts, sums, strict=True):
-            factor = b.load(StackSlot(b.gep(start, term * size["a_step"], "double"), DOUBLE))
+            factor = b.load(MemoryLocation(b.gep(start, term * size["a_step"], "double"), DOUBLE))
             b.store(total, b.fma(b.splat(factor, vector.lanes), weights, b.load(total)))
     with b.if_then(tile.first > 0):
         for result, total in zip(results, sums, strict=True):
@@ -204,7 +211,7 @@ def finish(tile: DoublePanel, row: LLVMValue, total: LLVMValue) -> LLVMValue:
     with b.if_then(is_row):
         b.store(addend, load_typed(b, vector, line, tile.mask))
     with b.if_then(is_row.eq(0)):
-        b.store(addend, b.splat(b.load(StackSlot(line, DOUBLE)), vector.lanes))
+        b.store(addend, b.splat(b.load(MemoryLocation(line, DOUBLE)), vector.lanes))
     return scaled + load_factor(b, "beta") * b.load(addend)
 
 

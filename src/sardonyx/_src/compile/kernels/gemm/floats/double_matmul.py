@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant
 from sardonyx._src.compile.kernels.tuning import GemmTuning
@@ -80,7 +80,7 @@ def double_matmul_module(name: str, target: Target, lanes: int) -> str:
             sums = accumulate(b, x, panels, group, panel, terms, lanes)
             mask = b.lane_mask(columns - column, lanes)
             for each, total in zip(group, sums, strict=True):
-                slot = StackSlot(b.gep(y, each * columns + column, "double"), total.type)
+                slot = MemoryLocation(b.gep(y, each * columns + column, "double"), total.type)
                 b.masked_store(mask, slot, b.load(total))
     return b.build_module(name)
 
@@ -93,16 +93,16 @@ def accumulate(
     panel: LLVMValue,
     terms: LLVMValue,
     lanes: int,
-) -> list[StackSlot]:
+) -> list[MemoryLocation]:
     """The sums of a group of rows for one panel, which begins with the bias."""
     vector = LLVMType("double", lanes)
     sums = [b.new_slot("sum", vector) for _ in group]
-    start = b.load(StackSlot(b.gep(panels, panel, "double"), vector))
+    start = b.load(MemoryLocation(b.gep(panels, panel, "double"), vector))
     for total in sums:
         b.store(total, start)
     with b.loop(b.constant(0, I64), terms, name="term") as term:
-        weights = b.load(StackSlot(b.gep(panels, panel + (term + 1) * lanes, "double"), vector))
+        weights = b.load(MemoryLocation(b.gep(panels, panel + (term + 1) * lanes, "double"), vector))
         for row, total in zip(group, sums, strict=True):
-            factor = b.load(StackSlot(b.gep(x, row * terms + term, "double"), DOUBLE))
+            factor = b.load(MemoryLocation(b.gep(x, row * terms + term, "double"), DOUBLE))
             b.store(total, b.fma(b.splat(factor, lanes), weights, b.load(total)))
     return sums

@@ -5,7 +5,7 @@ Contiguous rows are copied by vectors, contiguous columns transposed in squares 
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen import LLVMType, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, MemoryLocation
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops.lanes import transpose
 from sardonyx._src.compile.kernels.loops.vectors import first_lanes, i64, load_typed
@@ -39,12 +39,12 @@ def copy_rows(
     vector, mask = LLVMType("double", b.target.lanes), first_lanes(b, columns, b.target.lanes)
     with b.loop(i64(b, 0), count, name="line") as line:
         values = load_typed(b, vector, b.gep(source, line * row_stride, "double"), mask)
-        b.store(StackSlot(b.gep(b.scratch, line * b.target.lanes, "double"), vector), values)
+        b.store(MemoryLocation(b.gep(b.scratch, line * b.target.lanes, "double"), vector), values)
 
 
 def fill_zeros(b: KernelBuilder, count: LLVMValue) -> None:
     with b.loop(i64(b, 0), count * b.target.lanes, name="place") as index:
-        b.store(StackSlot(b.gep(b.scratch, index, "double"), DOUBLE), b.constant(0.0, DOUBLE))
+        b.store(MemoryLocation(b.gep(b.scratch, index, "double"), DOUBLE), b.constant(0.0, DOUBLE))
 
 
 def copy_columns(
@@ -76,9 +76,9 @@ def copy_square(
     lanes, side = b.target.lanes, b.target.lanes // 2
     vector = LLVMType("double", side)
     addresses = [b.gep(source, (column + i) * column_stride + line, "double") for i in range(side)]
-    rows = transpose(b, [b.load(StackSlot(address, vector)) for address in addresses])
+    rows = transpose(b, [b.load(MemoryLocation(address, vector)) for address in addresses])
     for i, row in enumerate(rows):
-        b.store(StackSlot(b.gep(b.scratch, (line + i) * lanes + column, "double"), vector), row)
+        b.store(MemoryLocation(b.gep(b.scratch, (line + i) * lanes + column, "double"), vector), row)
 
 
 def copy_elements(
@@ -92,5 +92,5 @@ def copy_elements(
     (row_stride, column_stride), lanes = strides, b.target.lanes
     with b.loop(*columns, name="column") as column, b.loop(*lines, name="line") as line:
         offset = line * row_stride + column * column_stride
-        value = b.load(StackSlot(b.gep(source, offset, "double"), DOUBLE))
-        b.store(StackSlot(b.gep(b.scratch, line * lanes + column, "double"), DOUBLE), value)
+        value = b.load(MemoryLocation(b.gep(source, offset, "double"), DOUBLE))
+        b.store(MemoryLocation(b.gep(b.scratch, line * lanes + column, "double"), DOUBLE), value)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from sardonyx._src.compile.codegen import I64, Element, LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import I64, Element, LLVMValue, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.element_types import HALF_TYPES, LLVM_ELEMENTS
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.epilogue import Epilogue
@@ -116,4 +116,4 @@ def grouped_matmul_module(
 
 
 def load_index(b: KernelBuilder, base: str, index: LLVMValue) -> LLVMValue:
-    return b.load(StackSlot(b.gep(base, index, "i64"), I64))
+    return b.load(MemoryLocation(b.gep(base, index, "i64"), I64))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.gemm.integer.int8_dot import ONES, Int8DotEmitter
 from sardonyx._src.compile.kernels.gemm.integer.int8_interleave import (
@@ -130,10 +130,12 @@ class PanelPacker:
 
     def load_row(self, row: LLVMValue) -> LLVMValue:
         """The bytes of a row as the microkernel reads them: as int8, after 128 was subtracted from uint8."""
-        number = self.b.load(StackSlot(self.b.gep(self.start, row * self.columns, "i8"), ROW))
+        number = self.b.load(MemoryLocation(self.b.gep(self.start, row * self.columns, "i8"), ROW))
         return number if self.is_signed else number ^ -SIGN_BIT
 
-    def store_words(self, word: LLVMValue, rows: Sequence[LLVMValue], totals: Sequence[StackSlot]) -> None:
+    def store_words(
+        self, word: LLVMValue, rows: Sequence[LLVMValue], totals: Sequence[MemoryLocation]
+    ) -> None:
         b, dot, lanes = self.b, Int8DotEmitter(self.b, self.b.target), self.b.target.lanes
         target = b.gep(self.target_panel, word * (VECTORS * lanes), "i32")
         for i, (words, total) in enumerate(zip(interleave_rows(b, rows), totals, strict=True)):
@@ -151,7 +153,7 @@ class WordPacker:
     k: LLVMValue
     columns: LLVMValue
     mask: LLVMValue | None
-    total: StackSlot
+    total: MemoryLocation
     is_signed: bool
 
     def pack(self, word: LLVMValue) -> LLVMValue:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.gemm.integer.int8_dot import ONES, Int8DotEmitter
 from sardonyx._src.compile.kernels.gemm.integer.integer_microkernel import SIGN_BITS
@@ -76,7 +76,7 @@ def row_sums_module(name: str, target: Target, *, a_is_signed: bool) -> str:
             left = dot.unpack_a(values ^ SIGN_BITS if a_is_signed else values)
             b.store(total, dot.dot_accumulate(b.load(total), left, dot.unpack_b(ones)))
         sum_of_words = reduce_to_scalar(b, lambda x, y: x + y, b.load(total))
-        result = StackSlot(b.gep(sums, unit, "i32"), LLVMType("i32"))
+        result = MemoryLocation(b.gep(sums, unit, "i32"), LLVMType("i32"))
         b.store(result, sum_of_words)
         with b.loop(words * INT8_PER_WORD, k, 1, "element") as i:
             b.store(result, b.load(result) + load_element(b, b.gep(start, i, "i8"), a_is_signed=a_is_signed))
@@ -85,6 +85,6 @@ def row_sums_module(name: str, target: Target, *, a_is_signed: bool) -> str:
 
 def load_element(b: KernelBuilder, address: str, *, a_is_signed: bool) -> LLVMValue:
     """An element as the microkernel reads it: as uint8, after 128 was added to an int8."""
-    element = b.load(StackSlot(address, LLVMType("i8")))
+    element = b.load(MemoryLocation(address, LLVMType("i8")))
     sign_bit = -128
     return (element ^ sign_bit if a_is_signed else element).convert("zext", "i32")

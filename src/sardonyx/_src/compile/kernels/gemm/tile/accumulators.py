@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeAlias
 
-from sardonyx._src.compile.codegen import I64, Element, LLVMType, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import I64, Element, LLVMType, LLVMValue, MemoryLocation
 from sardonyx._src.compile.codegen.element_types import convert
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.epilogue import Epilogue
@@ -75,7 +75,7 @@ class Microkernel:
     tile: RegisterTile
     epilogue: Epilogue
     arithmetic: TileArithmetic
-    accumulators: tuple[tuple[StackSlot, ...], ...]
+    accumulators: tuple[tuple[MemoryLocation, ...], ...]
     spill: str
     amx: AmxTiles | None = None
 
@@ -105,7 +105,7 @@ def release_microkernel(m: Microkernel) -> None:
 
 def new_accumulators(
     b: KernelBuilder, tile: RegisterTile, arithmetic: TileArithmetic
-) -> tuple[tuple[StackSlot, ...], ...]:
+) -> tuple[tuple[MemoryLocation, ...], ...]:
     """Allocates the accumulators of a tile."""
     vector_type = LLVMType(arithmetic.accumulator, tile.lanes)
     return tuple(tuple(b.new_slot("sum", vector_type) for _ in range(tile.vectors)) for _ in range(tile.rows))
@@ -157,7 +157,7 @@ def add_partial_sums(
 
 def spill_slots(
     m: Microkernel, rows: int, partial_sums: str, row_stride: LLVMValue | None
-) -> list[tuple[StackSlot, StackSlot]]:
+) -> list[tuple[MemoryLocation, MemoryLocation]]:
     """Pairs of an accumulator and its memory among the partial sums."""
     b, row_stride = m.b, stride_or_width(m, row_stride)
     pairs = []
@@ -172,9 +172,9 @@ def stride_or_width(m: Microkernel, row_stride: LLVMValue | None) -> LLVMValue:
     return m.b.constant(m.tile.width, I64) if row_stride is None else row_stride
 
 
-def vector_slot(m: Microkernel, base: str, index: LLVMValue) -> StackSlot:
+def vector_slot(m: Microkernel, base: str, index: LLVMValue) -> MemoryLocation:
     """The memory of a vector of the accumulators' type, at an element of 4 bytes."""
-    return StackSlot(m.b.gep(base, index), m.vector_type)
+    return MemoryLocation(m.b.gep(base, index), m.vector_type)
 
 
 # --- accumulation --------------------------------------------------------------------------------
@@ -260,7 +260,7 @@ def float32_update(
     factors = [load_panel_vector(m, panel, base + v * m.tile.lanes) for v in range(m.tile.vectors)]
     a_index = k if stride is None else k * stride
     for row, accumulators in zip(rows, m.accumulators, strict=False):
-        a = b.splat(b.load(StackSlot(b.gep(row, a_index), F32)), m.tile.lanes)
+        a = b.splat(b.load(MemoryLocation(b.gep(row, a_index), F32)), m.tile.lanes)
         for slot, factor in zip(accumulators, factors, strict=True):
             b.store(slot, b.fma(a, factor, b.load(slot)))
 
@@ -273,7 +273,7 @@ def load_panel_vector(m: Microkernel, panel: str, index: LLVMValue) -> LLVMValue
     half_type = m.arithmetic.half_type
     if half_type is None:
         return m.b.load(vector_slot(m, panel, index))
-    slot = StackSlot(panel_address(m, panel, index), LLVMType(half_type, m.tile.lanes))
+    slot = MemoryLocation(panel_address(m, panel, index), LLVMType(half_type, m.tile.lanes))
     return convert(m.b, m.b.load(slot), "float")
 
 

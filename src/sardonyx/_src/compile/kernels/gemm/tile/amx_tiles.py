@@ -10,7 +10,7 @@ Architectures Software Developer's Manual, volume 1, chapter 18.
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot, Target
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.dataclass import dataclass
 
@@ -36,7 +36,7 @@ class AmxTiles:
 
     vectors: int
     words: int
-    rows: StackSlot
+    rows: MemoryLocation
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def new_amx_tiles(b: KernelBuilder, vectors: int, words: int) -> AmxTiles:
     rows = b.new_slot("configured", I64)
     b.store(rows, b.constant(0, I64))
     for offset in range(0, 64, 8):
-        b.store(StackSlot(b.gep(CONFIG, b.constant(offset, I64), "i8"), I64), b.constant(0, I64))
+        b.store(MemoryLocation(b.gep(CONFIG, b.constant(offset, I64), "i8"), I64), b.constant(0, I64))
     store_byte(b, 0, b.constant(1, BYTE))  # the palette
     for tile in range(NUM_TILES):
         is_left = LEFT <= tile < RIGHT
@@ -93,7 +93,7 @@ def new_amx_tiles(b: KernelBuilder, vectors: int, words: int) -> AmxTiles:
 
 def store_byte(b: KernelBuilder, offset: int, value: LLVMValue) -> None:
     """Stores a byte of the configuration."""
-    b.store(StackSlot(b.gep(CONFIG, b.constant(offset, I64), "i8"), BYTE), value)
+    b.store(MemoryLocation(b.gep(CONFIG, b.constant(offset, I64), "i8"), BYTE), value)
 
 
 def configure_rows(b: KernelBuilder, tiles: AmxTiles, num_rows: LLVMValue) -> None:

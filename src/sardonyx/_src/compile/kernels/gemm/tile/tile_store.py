@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, StackSlot
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation
 from sardonyx._src.compile.codegen.expressions import Local
 from sardonyx._src.compile.kernels.epilogue import EpilogueOperand, operand_offset
 from sardonyx._src.compile.kernels.gemm.tile.accumulators import Microkernel, vector_slot
@@ -92,7 +92,7 @@ def store_quantized_row(
             output.operands[quantized.zero_point],
             operand_type(m.epilogue, quantized.zero_point),
         )
-        zero_point = b.load(StackSlot(operand.address, element_type))
+        zero_point = b.load(MemoryLocation(operand.address, element_type))
 
     def exact() -> LLVMValue:
         quotients = row_quotients(m, quantized, row_loads(m, sums, row, columns, output))
@@ -105,7 +105,7 @@ def store_quantized_row(
         common = pack_quantized(b, approximation, quotients, zero_point)
         packed = b.branch_if_any(is_ambiguous(b, quotients), exact, common)
     address = b.gep(output.address, row * output.row_stride + columns[0], packed.type.llvm_element)
-    b.store(StackSlot(address, packed.type), packed)
+    b.store(MemoryLocation(address, packed.type), packed)
 
 
 def row_quotients(
@@ -174,11 +174,11 @@ def result_vector_type(m: Microkernel) -> LLVMType:
     return LLVMType(result_type(m.epilogue).element, m.tile.lanes)
 
 
-def result_slot(m: Microkernel, output: OutputMatrix, row: LLVMValue, column: LLVMValue) -> StackSlot:
+def result_slot(m: Microkernel, output: OutputMatrix, row: LLVMValue, column: LLVMValue) -> MemoryLocation:
     """The memory of a vector of the output."""
     vector_type = result_vector_type(m)
     address = m.b.gep(output.address, row * output.row_stride + column, vector_type.llvm_element)
-    return StackSlot(address, vector_type)
+    return MemoryLocation(address, vector_type)
 
 
 def is_full_width(m: Microkernel, tile_store: TileStore) -> LLVMValue:
@@ -221,11 +221,11 @@ def load_operand(
     """The vector of an operand of the epilogue, of its own type, for the vector of the output at (row, column)."""
     b, operand, element_type = m.b, output.operands[index], operand_type(m.epilogue, index)
     if operand.layout == "scalar" or is_row_operand(m.epilogue, index):
-        slot = StackSlot(scalar_address(m, operand, element_type, row), element_type)
+        slot = MemoryLocation(scalar_address(m, operand, element_type, row), element_type)
         return b.splat(b.load(slot), m.tile.lanes)
     offset = operand_offset(operand, row, column)
     address = b.gep(operand.address, offset, element_type.llvm_element)
-    slot = StackSlot(address, LLVMType(element_type.element, m.tile.lanes))
+    slot = MemoryLocation(address, LLVMType(element_type.element, m.tile.lanes))
     return b.load(slot) if mask is None or m.tile.lanes == 1 else b.masked_load(mask, slot)
 
 

@@ -13,7 +13,7 @@ target, and lanes are added in a fixed tree, so that results depend neither on t
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters, StackSlot, Target
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.epilogue import Epilogue, emit_epilogue
 from sardonyx._src.compile.kernels.gemm.tile.output import (
@@ -79,7 +79,7 @@ def block_rows(columns: int, target: Target) -> int:
 
 def accumulate_block(
     b: KernelBuilder, rows: list[str], weights: list[str], k: LLVMValue
-) -> list[list[StackSlot]]:
+) -> list[list[MemoryLocation]]:
     """The partial sums over k terms of each pair of a row of A and a column of weights; rows, weights: addresses."""
     sums = [[b.new_slot("sum", VECTOR) for _ in weights] for _ in rows]
     for total in (total for row in sums for total in row):
@@ -94,7 +94,7 @@ def accumulate_block(
 
 
 def store_sums(
-    b: KernelBuilder, sums: list[list[StackSlot]], slots: list[list[StackSlot]], is_first: LLVMValue
+    b: KernelBuilder, sums: list[list[MemoryLocation]], slots: list[list[MemoryLocation]], is_first: LLVMValue
 ) -> None:
     """Stores the partial sums of the first block of terms in slots, and adds those of later blocks to the slots."""
     pairs = [pair for rows in zip(sums, slots, strict=True) for pair in zip(*rows, strict=True)]
@@ -105,9 +105,9 @@ def store_sums(
         b.store(slot, b.load(total))
 
 
-def partial_sums(b: KernelBuilder, column: int, row: LLVMValue) -> StackSlot:
+def partial_sums(b: KernelBuilder, column: int, row: LLVMValue) -> MemoryLocation:
     """The partial sums of a row of the group, in scratch."""
-    return StackSlot(b.gep(b.scratch, row * GRID + column * GRID * GRID), VECTOR)
+    return MemoryLocation(b.gep(b.scratch, row * GRID + column * GRID * GRID), VECTOR)
 
 
 # --- the store -------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ def store_results(group: GroupStore, index: int, sums: LLVMValue, mask: LLVMValu
     """Applies the epilogue to a vector of the elements of a group, and stores the lanes in the mask."""
     b, columns = group.b, group.columns
     offset = group.first * columns + index * GRID
-    value = sums + b.load(StackSlot(b.gep(group.bias, i64(b, index * GRID)), VECTOR))
+    value = sums + b.load(MemoryLocation(b.gep(group.bias, i64(b, index * GRID)), VECTOR))
 
     def load_operand(number: int) -> LLVMValue:
         operand = group.output.operands[number]
@@ -182,7 +182,7 @@ def store_results(group: GroupStore, index: int, sums: LLVMValue, mask: LLVMValu
 
 
 def load_element(b: KernelBuilder, address: str, index: int) -> LLVMValue:
-    return b.load(StackSlot(b.gep(address, i64(b, index)), LLVMType("float")))
+    return b.load(MemoryLocation(b.gep(address, i64(b, index)), LLVMType("float")))
 
 
 def repeat_elements(b: KernelBuilder, elements: list[LLVMValue], index: int) -> LLVMValue:

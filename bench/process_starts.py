@@ -40,10 +40,13 @@ DECODER = "decoder_4bit"
 RUNS = 3
 REST = 0.3  # seconds between processes
 END = """
-print(json.dumps([time.time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024]))
+ended = time.time()
+with open("/proc/self/status") as status:  # ru_maxrss would include the parent's memory before exec
+    peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+print(json.dumps([ended, peak * 1024]))
 """
 BEGIN = """
-import json, resource, sys, time
+import json, sys, time
 import numpy as np
 path, archive, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
 feeds = dict(np.load(archive))

@@ -14,10 +14,9 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import ExternalDataError
-from sardonyx._src.io.external.files import ExternalStorage
+from sardonyx._src.io.external.stored_bytes import stored_bytes
 from sardonyx._src.io.memory_release import release_pages
 from sardonyx._src.ir import Array, Graph, Tensor, Value
-from sardonyx._src.ir.tensors import ArrayStorage, RawStorage
 from sardonyx._src.ir.walk import roots
 from sardonyx._src.rewrite.api import sweep
 from sardonyx._src.rewrite.engine.edit import Edit
@@ -72,15 +71,8 @@ def is_packed(tensor: Tensor) -> bool:
     return tensor.dtype is not DataType.STRING and tensor.dtype.bits < 8
 
 
-def stored_bytes(tensor: Tensor) -> Array | None:
-    """The bytes of a tensor of less than 8 bits an element, as it is stored; None if it is not stored as bytes."""
-    storage = tensor.storage
-    if isinstance(storage, RawStorage | ExternalStorage):
-        return np.frombuffer(storage.view(), np.uint8)
-    return storage.values.view(np.uint8) if isinstance(storage, ArrayStorage) else None
-
-
 def elements(tensor: Tensor) -> Array:
+    """The elements, or the bytes of a tensor of less than 8 bits an element."""
     stored = stored_bytes(tensor) if is_packed(tensor) else None
     return tensor.numpy() if stored is None else stored
 

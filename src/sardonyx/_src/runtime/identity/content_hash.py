@@ -18,10 +18,9 @@ from sardonyx._src.compile.partition.regions.registry import user_matchers
 from sardonyx._src.compile.program.operands.lazy_constants import iter_bytes
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import SardonyxError
-from sardonyx._src.io.external.files import ExternalStorage
+from sardonyx._src.io.external.stored_bytes import stored_bytes
 from sardonyx._src.io.serde import to_proto
 from sardonyx._src.ir import Array, Graph, Model, Tensor, Value
-from sardonyx._src.ir.tensors import ArrayStorage, RawStorage
 from sardonyx._src.ir.walk import graphs, roots
 from sardonyx._src.ops import registry
 from sardonyx._src.proto.binary import encode
@@ -49,16 +48,6 @@ def external_digest(tensor: Tensor) -> list[tuple[str, str]] | None:
     content = stored_bytes(tensor)
     kind = type(tensor.storage).__name__
     return None if content is None else [("kind", kind), ("sha256", digest_tensors([content]))]
-
-
-def stored_bytes(tensor: Tensor) -> Array | None:
-    """The bytes of a tensor, without a copy; None for data in typed fields of the record, as `float_data`."""
-    match tensor.storage:
-        case RawStorage() | ExternalStorage() as storage:
-            return np.frombuffer(storage.view(), np.uint8)
-        case ArrayStorage(values):
-            return values
-    return None
 
 
 def digest_tensors(tensors: Iterable[Array | Tensor]) -> str:

@@ -21,12 +21,9 @@ from sardonyx._src.ir.walk import graphs
 
 DOMAIN = "com.microsoft"
 CODE_TYPES = {2: DataType.UINT2, 4: DataType.UINT4, 8: DataType.UINT8}  # by bits
-FIRST_BLOCKED = {
-    2: 25,
-    4: 21,
-    8: 21,
-}  # by bits, the version of ai.onnx whose DequantizeLinear has blocks of the type
-LEVEL = f"{DOMAIN}.accuracy_level"
+# By bits, the first version of ai.onnx whose DequantizeLinear has blocks of the type.
+FIRST_BLOCKED = {2: 25, 4: 21, 8: 21}
+ACCURACY_LEVEL = f"{DOMAIN}.accuracy_level"  # metadata: rows may be rounded as MatMulNBits permits
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +100,7 @@ def replace(product: ConstantNBits, graph: Graph, names: FreshNames) -> None:
     stated = {"axis": attribute("axis", 0), "block_size": attribute("block_size", product.block_size)}
     dequantize = Node("DequantizeLinear", operands, [weights], stated, name=node.name)
     if level := number(node, "accuracy_level", 0):
-        dequantize.metadata[LEVEL] = str(level)
+        dequantize.metadata[ACCURACY_LEVEL] = str(level)
     graph.insert_before(node, dequantize)
     bias = node.inputs[5] if has_input(node, 5) else None
     result = Value(names.fresh("product"))

@@ -18,12 +18,12 @@ from sardonyx._src.compile.kernels.block_quantized.blocks import (
 from sardonyx._src.compile.kernels.elementwise.quantization import integer_attribute
 from sardonyx._src.compile.kernels.tuning import BlockQuantizedTuning
 from sardonyx._src.compile.partition import Scope
-from sardonyx._src.compile.prepare.packed_weights import PackedColumns
+from sardonyx._src.compile.prepare.packed_weights import ACCURACY_LEVEL, PackedColumns
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array, Node, Tensor, Value
 
 # Metadata of a DequantizeLinear: with level 4, the rows that its result is multiplied by may be rounded to int8.
-ACCURACY_LEVEL, INT8_ACCURACY = "com.microsoft.accuracy_level", "4"
+INT8_ACCURACY = "4"
 CODE_TYPES = frozenset(
     {DataType.UINT2, DataType.INT2, DataType.UINT4, DataType.INT4, DataType.UINT8, DataType.INT8}
 )

@@ -30,6 +30,11 @@ def installation_record() -> str | None:
     Installed files are not edited, and every installation writes a new list.
     """
     top = sys.modules[package.__name__.partition(".")[0]]
-    folder = os.path.dirname(os.path.dirname(os.path.dirname(package.__path__[0])))
-    path = os.path.join(folder, f"{top.__name__}-{top.__version__}.dist-info", "RECORD")
+    path = record_path(os.path.dirname(os.path.dirname(package.__path__[0])), top.__version__)
     return path if os.path.exists(path) else None
+
+
+def record_path(package: str, version: str) -> str:
+    """Where an installer lists the files of a version of the package in this folder."""
+    folder, name = os.path.split(package)
+    return os.path.join(folder, f"{name}-{version}.dist-info", "RECORD")

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import sardonyx._src.compile as compile_package
 from sardonyx._src.compile.llvm.host_target import PathStamp, path_stamp
+from sardonyx._src.compile.llvm.sources import record_path
 
 # The packages with the sources that determine compiled programs.
 PROGRAM_PACKAGES = ("compile", "convert", "infer", "rewrite")
@@ -28,9 +29,7 @@ def installation_stamps(package: str, version: str) -> list[PathStamp]:
     RECORD is the list of files that an installer writes: installed files are not edited, and every installation writes a new
     RECORD.  Hashing the files would take longer than opening a cached program.
     """
-    record = os.path.join(
-        os.path.dirname(package), f"{os.path.basename(package)}-{version}.dist-info", "RECORD"
-    )
+    record = record_path(package, version)
     try:
         return [path_stamp(record, os.stat(record))]
     except OSError:

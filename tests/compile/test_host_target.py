@@ -158,6 +158,20 @@ def test_the_description_of_another_processor_is_not_used(
     assert processor.cached_host_info() is None
 
 
+def test_a_system_that_does_not_describe_its_processor_has_no_identity(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then LLVM is asked, and programs are not cached."""
+    monkeypatch.setattr(processor, "CPUINFO", tmp_path / "cpuinfo")
+    processor.host_key.cache_clear()
+    processor.processor_identity.cache_clear()
+    assert processor.known_host_info() is None
+    assert processor.processor_identity() == ()
+    monkeypatch.undo()
+    processor.host_key.cache_clear()
+    processor.processor_identity.cache_clear()
+
+
 @needs_x86_linux
 def test_a_session_compiles_for_the_chosen_class(tmp_path: Path) -> None:
     """The program that one class has cached is not used for another."""

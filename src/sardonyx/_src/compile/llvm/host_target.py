@@ -32,9 +32,10 @@ PathStamp = tuple[str, int, int, int]  # path, size, times of modification and c
 def known_host_info() -> dict[str, str] | None:
     """The description of this processor, if it is known without loading LLVM.
 
-    It has LLVM's keys: triple, cpu, features, and compiler, the version of llvmlite.
+    It has LLVM's keys: triple, cpu, features, and compiler, the version of llvmlite.  Linux states the vendor as the cpu.
     """
-    return linux_host_info() if saved_program_machine() == "x86_64" else cached_host_info()
+    is_described = saved_program_machine() == "x86_64" and CPUINFO.is_file()
+    return linux_host_info() if is_described else cached_host_info()
 
 
 def linux_host_info() -> dict[str, str] | None:
@@ -79,27 +80,32 @@ def target_from_info(info: dict[str, str], class_name: str = "") -> Target:
     Processors other than of x86-64 are targets themselves.
     """
     names = {name[1:] for name in info["features"].split(",") if name[:1] == "+"}
-    classes = classes_of(names, vendor_of(info["cpu"])) if info["triple"].startswith("x86_64") else []
-    if class_name:
-        classes = [require_class(class_name, classes, names)]
-    if not classes:
+    is_x86 = info["triple"].startswith("x86_64")
+    chosen = choose_class(names if is_x86 else set(), vendor_of(info["cpu"]), class_name)
+    if chosen is None:
         return own_target(info, names)
-    return target_of(classes[0], info["triple"], info["compiler"], vendor_of(info["cpu"]))
+    return target_of(chosen, info["triple"], info["compiler"], vendor_of(info["cpu"]))
 
 
 @cache
 def processor_identity() -> tuple[str, ...]:
-    """What programs depend on of this processor; raises InputError and UnsupportedProcessor for a wrong `SARDONYX_TARGET`.
+    """What programs depend on of this processor; empty if the system does not describe it.
 
     It is found without llvmlite, without which programs that are compiled already run.
+    Raises InputError and UnsupportedProcessor for a wrong `SARDONYX_TARGET`.
     """
+    if not CPUINFO.is_file():
+        return ()
     if saved_program_machine() != "x86_64":
         return tuple(cpu_identity())
-    names = linux_features()
-    chosen = os.environ.get("SARDONYX_TARGET", "")
-    classes = classes_of(names, vendor())
-    best = require_class(chosen, classes, names) if chosen else classes[0]
-    return best.name, vendor()
+    chosen = choose_class(linux_features(), vendor(), os.environ.get("SARDONYX_TARGET", ""))
+    return "" if chosen is None else chosen.name, vendor()
+
+
+def choose_class(features: set[str], of_vendor: str, name: str) -> TargetClass | None:
+    """The class of this name, or else the best one of a vendor's processor; None for one of no class."""
+    classes = classes_of(features, of_vendor)
+    return require_class(name, classes, features) if name else next(iter(classes), None)
 
 
 def require_class(name: str, classes: list[TargetClass], features: set[str]) -> TargetClass:

@@ -264,10 +264,10 @@ def specialized_paths(general: Path) -> list[Path]:
 def environment_digest() -> str:
     """A hash of everything that a program depends on except its model and the compiler: versions, processor, sources.
 
-    Empty if the sources of Sardonyx are not files: nothing would distinguish two versions of them.
+    Empty if the sources of Sardonyx are not files, or the processor is unknown: nothing would distinguish two of them.
     """
-    ours = package_stamps()
-    return digest_text(repr((sys.version, np.__version__, processor_identity(), ours))) if ours else ""
+    ours, processor = package_stamps(), processor_identity()
+    return digest_text(repr((sys.version, np.__version__, processor, ours))) if ours and processor else ""
 
 
 def digest_text(text: str) -> str:

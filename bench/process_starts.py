@@ -9,7 +9,7 @@ The programs are what users write: import, open, run once.  Each is a fresh proc
 
 Times are medians in milliseconds.  Memory is the peak of resident memory in MiB, mapped pages included, of the process
 alone.  The models are the networks of `zoo.catalogue` and a decoder with weights of 4 bits, whose 0.3 billion
-parameters `make_decoder` draws.
+parameters are drawn (`zoo.packed_decoder`).
 """
 
 from __future__ import annotations

@@ -4,20 +4,19 @@
 
 `args` are the fed arrays, then an array for each output, or the fed arrays alone.  A dim of a feed is a number, the first
 dim of a symbol, which gives it its length, or another dim of a symbol, which must have this length.  Where a length differs
-from that of the run before, the size function of the program (`program/size_functions.py`) computes the slots that depend on
-sizes, and the port dims (`program/port_dims.py`).  They are used if no guard fails, no size exceeds its limit, and arena and
-scratch have room.
+from that of the run before, the size function of the program (`program/encoding/size_functions.py`) computes the slots
+that depend on sizes, and the port dims (`program/encoding/port_dims.py`).  They are used if no guard fails, no size exceeds
+its limit, and arena and scratch have room.
 
 In addition to the results of `enter`, it returns `RESIZED`: the outputs have other dims than those that were computed for
 these feeds; the caller makes new outputs and calls again.  For feeds without outputs, it returns `RESIZED` if their lengths
-are new, and else `READY`.  After
-`MISMATCH`, the slots are those of an earlier run.
+are new, and else `READY`.  After `MISMATCH`, the slots are those of an earlier run.
 
 The frame begins with the slots of `fast_entry` and those below.  Then it has
 - for each fed array: the address of its element type, its rank, and for each dim two slots: the address of the length of its
   symbol, or 0 for a number; and the number, or `BINDS` or `COMPARES`;
-- for each equation (`program/length_equations.py`): its constant, the number of its factors, and for each of them the address
-  of a length, and the factor;
+- for each equation (`program/encoding/length_equations.py`): its constant, the number of its factors, and for each of them
+  the address of a length, and the factor;
 - for each dim of an output: the index of its array, its axis, and the address of the computed dim;
 - for each relocation: the index of its array, the address of the slot, and the address of the offset in bytes.
 """

@@ -2,7 +2,7 @@
 
 After such an If, in a branch or in the body of a loop, inference knows no rank or size, so no kernel can be chosen.  The nodes
 from the If to the last one that reads such a value are copied into both branches (tail duplication), whose results then
-have equal shapes.  Ifs of the main graph stay: runs show which branch they take (`compile.program.assumptions`).
+have equal shapes.  Ifs of the main graph stay: runs show which branch they take (`compile.program.steps.assumptions`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Outlining: a subgraph as a model of its own, with the outer values that it captures as additional inputs.
 
 A body of If, Loop or Scan that cannot be lowered in place belongs to a fallback operation; the runtime outlines it at its
-first call, with the values of that call as examples, and compiles the model (`runtime.native_subgraphs`).
+first call, with the values of that call as examples, and compiles the model (`runtime.fallbacks.native_subgraphs`).
 """
 
 from __future__ import annotations

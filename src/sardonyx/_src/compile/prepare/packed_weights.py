@@ -2,7 +2,7 @@
 
 The body of the operator unpacks its weights by nodes, which constant folding would evaluate: a byte for each code of 2 or 4
 bits, several times over.  Here the weights become a tensor of UINT2, UINT4 or UINT8 whose storage is the packed bytes;
-DequantizeLinear reads it, as in the body, and a kernel packs it from the bytes (`partition.block_quantized_operand`).
+DequantizeLinear reads it, as in the body, and a kernel packs it from the bytes (`partition.quantized.block_quantized_operand`).
 Codes fill bytes from the low bits on, in the operator as in tensors of the specification.
 """
 

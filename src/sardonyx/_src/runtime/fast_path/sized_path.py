@@ -2,8 +2,8 @@
 
 A run with new lengths needs no checks in Python if the program consists of kernel steps, and it is known which equations
 of lengths make the model's declarations hold (`declarations/declared_equations.py`).  Native code checks these and the dims
-of the feeds, calls the size function of the program, and refuses sizes that violate a guard or a limit, or for which arena or scratch
-have no room.  A run with all checks then allocates more.
+of the feeds, calls the size function of the program, and refuses sizes that violate a guard or a limit, or for which arena
+or scratch have no room.  A run with all checks then allocates more.
 """
 
 from __future__ import annotations

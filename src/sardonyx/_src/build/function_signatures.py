@@ -47,7 +47,7 @@ def schema_of_function(
         elif parameter.kind is parameter.KEYWORD_ONLY:
             attributes[key] = attribute_schema(function, name, key, parameter)
         elif parameter.kind is parameter.VAR_KEYWORD:
-            raise InputError(f"{name} must have named attributes only; it has **{key}", name=key)
+            raise InputError(f"{name} must have named attributes only; got **{key}", name=key)
         else:
             kind = inputs.get(key, f"any {key}")
             if key not in inputs:

@@ -86,7 +86,8 @@ def operator(
     register: whether the whole process knows the operator; if not, only sessions that receive the function know it
         (`sx.Session(model, operators=[Shift])`).
 
-    Raises InputError for a domain of ONNX, for a name that other code has registered there, and for parameters without a type.  A second definition by this decorator replaces the first.
+    Raises InputError for a domain of ONNX, for a name that other code has registered there, and for parameters without a
+    type.  A second definition by this decorator replaces the first.
     """
     require_text("domain", domain)
     require_text("name", name)

@@ -7,10 +7,12 @@ import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -66,6 +68,7 @@ SLOW = (
     "runtime/test_thread_pool",
 )
 MAX_STORED_BYTES = 1 << 30  # of kernels of earlier runs; several versions of the sources
+initial_states: dict[str, dict[str, Mapping[str, Any]]] = {}  # of generators, by module and name
 MARKS = {"native": NATIVE, "conformance": CONFORMANCE, "fuzz": FUZZ, "slow": SLOW}
 
 # Default number of examples of Hypothesis tests.
@@ -108,6 +111,15 @@ def _models_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ONNX_MODELS", str(tmp_path_factory.mktemp("onnx_models")))
         yield
+
+
+@pytest.fixture(autouse=True)
+def _equal_draws(request: pytest.FixtureRequest) -> None:
+    """Generators of random numbers that tests of a module share start anew, whatever ran before and in which worker."""
+    for name, value in vars(request.module).items():
+        if isinstance(value, np.random.Generator):
+            states = initial_states.setdefault(request.module.__name__, {})
+            value.bit_generator.state = states.setdefault(name, value.bit_generator.state)
 
 
 @pytest.fixture(autouse=True)

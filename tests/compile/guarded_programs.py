@@ -102,6 +102,7 @@ class GuardedProgram:
         self.memories: dict[Buffer, GuardedBuffer] = {}
         self.arguments: dict[int, Arguments] = {}  # by action
         self.changed_slots: set[tuple[int, int]] = set()  # arguments that kernels store: action, and number
+        self.moved_slots: set[tuple[int, int]] = set()  # those that follow the iterations of a loop
         self.records: dict[int, Arguments] = {}  # by action, what kernels store in them
         self.numbers = {id(action): i for i, action in enumerate(program.actions)}
         self.rng = np.random.default_rng(seed)
@@ -230,9 +231,12 @@ class GuardedProgram:
         for i, argument in enumerate(step.args):
             if (action, i) not in self.changed_slots:
                 array[i] = self.encode_argument(argument, action)
-            elif not self.program.local_symbols.isdisjoint(symbols_of(argument)):
+            elif (action, i) not in self.moved_slots and self.depends_on_local_sizes(argument):
                 assert array[i] == self.encode_argument(argument, action), f"argument {i} of {step.nodes}"
         return array
+
+    def depends_on_local_sizes(self, argument: KernelArgument) -> bool:
+        return not self.program.local_symbols.isdisjoint(symbols_of(argument))
 
     def argument_array(self, action: int) -> Arguments:
         """The memory of the argument slots of a step."""
@@ -244,6 +248,8 @@ class GuardedProgram:
         if isinstance(arg, ArgumentSlot):
             target = action + arg.distance
             self.changed_slots.add((target, arg.index))
+            if not binds_sizes(self.program.actions[action]):
+                self.moved_slots.add((target, arg.index))
             return int(self.argument_array(target).ctypes.data) + arg.index * SLOT_BYTES
         if isinstance(arg, RecordSlot):
             record = self.records.setdefault(action + arg.distance, np.zeros(RECORD_SLOTS, np.int64))
@@ -261,6 +267,10 @@ class GuardedProgram:
         pairs = list(itertools.pairwise(boundaries))
         for i in self.rng.permutation(len(pairs)):
             yield pairs[i]
+
+
+def binds_sizes(action: Action) -> bool:
+    return isinstance(action, Step) and action.binds is not None
 
 
 def run_guarded(

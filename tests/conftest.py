@@ -71,11 +71,12 @@ MAX_STORED_BYTES = 1 << 30  # of kernels of earlier runs; several versions of th
 initial_states: dict[str, dict[str, Mapping[str, Any]]] = {}  # of generators, by module and name
 MARKS = {"native": NATIVE, "conformance": CONFORMANCE, "fuzz": FUZZ, "slow": SLOW}
 
-# Default number of examples of Hypothesis tests.
+# Default number of examples of Hypothesis tests, which are the same in each run: only `make fuzz` draws others.
 # No limits of time but that of pytest-timeout: other processes may use the cores.
 settings.register_profile(
     "sardonyx",
     max_examples=100 * FACTOR,
+    derandomize=FACTOR == 1,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )

@@ -141,7 +141,7 @@ def test_what_follows_is_fused() -> None:
     text = """g (float[M,K] x, int8[K,N] w, float ws, float[N] bias) => (float[M,N] y) {
         q, s, z = DynamicQuantizeLinear(x)  p = MatMulInteger(q, w, z)  f = Cast <to = 1> (p)
         t = Mul(s, ws)  m = Mul(f, t)  a = Add(m, bias)  y = Relu(a) }"""
-    assert kernels(text)[-1] == "matmul_bytes_4_False_False"
+    assert kernels(text)[-1] == "matmul_bytes_False_False"
     feeds = {
         "x": DRAW.normal(size=(5, 9)).astype(np.float32),
         "w": integers("int8", 9, 70),

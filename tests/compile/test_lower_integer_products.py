@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -15,6 +17,8 @@ from sardonyx._src.interp.run_state import RandomSource
 from sardonyx._src.ir import Array
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.runtime.runs.native_program import NativeProgram, compile_for_host
+
+TILE = re.compile(r"matmul_bytes_\d+(_amx\d+)?")
 
 
 @pytest.fixture
@@ -57,8 +61,10 @@ def assert_close_to_reference(text: str, *feeds: dict[str, Array]) -> None:
 
 
 def kernels(text: str) -> list[str]:
+    """The kernels of the steps, without the register tiles of products, which depend on the processor."""
     actions = compile_for_host(parse_model(text, opset=28)).program.actions
-    return [a.kernel.key.split("/")[0].split(":")[0] for a in actions if isinstance(a, Step)]
+    names = [a.kernel.key.split("/")[0].split(":")[0] for a in actions if isinstance(a, Step)]
+    return [TILE.sub("matmul_bytes", name) for name in names]
 
 
 def random_bytes(shape: tuple[int, ...], dtype: str, seed: int = 0) -> Array:
@@ -116,7 +122,7 @@ def test_scaling_fuses_into_the_epilogue_of_a_product() -> None:
       y = Relu(a)
     }}"""
     products = [name for name in kernels(text) if name.startswith(("matmul", "row_sums"))]
-    assert products == ["row_sums_int8_False", "matmul_bytes_1_False_False"]
+    assert products == ["row_sums_int8_False", "matmul_bytes_False_False"]
     for result, expected in run_both(text, *({"x": normal(1, t, 10)} for t in (1, 33, 9))):
         np.testing.assert_allclose(
             result["y"], expected["y"], 1e-6, 1e-5 * float(np.abs(expected["y"]).max(initial=1))

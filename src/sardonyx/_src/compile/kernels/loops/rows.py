@@ -21,6 +21,8 @@ from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace
 from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max
 
+SUMMED_BITS = 512  # a register of the widest targets
+
 
 def rows_per_unit(n: Known) -> Known:
     """The number of rows of n elements in a unit of work."""
@@ -45,6 +47,14 @@ def find_columns(space: IterationSpace) -> int | None:
 def full_vector_type(target: Target, element: Element = "float") -> LLVMType:
     """The vector of as many elements as a register of the target holds; at least one element."""
     return LLVMType(element, max(target.lanes * 32 // max(LLVMType(element).bits, 32), 1))
+
+
+def summed_vector_type(target: Target, element: Element = "float") -> LLVMType:
+    """The vector of partial sums of a row, which has as many lanes on every target with vectors.
+
+    The lanes decide the order of a sum, and thus its rounding.  Narrower registers hold a part of the vector each.
+    """
+    return LLVMType(element, SUMMED_BITS // max(LLVMType(element).bits, 32) if target.lanes > 1 else 1)
 
 
 def lane_numbers(b: KernelBuilder, vector_type: LLVMType) -> LLVMValue:

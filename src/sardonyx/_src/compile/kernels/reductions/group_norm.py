@@ -9,12 +9,17 @@ from __future__ import annotations
 
 from functools import partial
 
-from sardonyx._src.compile.codegen import I64, LLVMType, Parameters, Target, float32_bits
+from sardonyx._src.compile.codegen import I64, Parameters, Target, float32_bits
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.epilogue import NO_EPILOGUE, Epilogue
 from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace
 from sardonyx._src.compile.kernels.loops.memory import load_at, load_vector_at, store_at
-from sardonyx._src.compile.kernels.loops.rows import loop_vector_blocks, num_units, row_arguments
+from sardonyx._src.compile.kernels.loops.rows import (
+    loop_vector_blocks,
+    num_units,
+    row_arguments,
+    summed_vector_type,
+)
 from sardonyx._src.compile.kernels.loops.strided_loops import load_dims, loop_rows, unit_row_range
 from sardonyx._src.compile.kernels.reductions.layer_norm import is_dense_space, norm_stages
 from sardonyx._src.compile.kernels.reductions.row_passes import Row, apply_epilogue, reduce_row
@@ -73,8 +78,8 @@ def group_norm_step(
 
 def group_norm_module(name: str, target: Target, epilogue: Epilogue) -> str:
     """The kernel of a group normalization."""
-    b, lanes = KernelBuilder(target, PARAMETERS), target.lanes
-    vector_type = LLVMType("float", lanes)
+    b, vector_type = KernelBuilder(target, PARAMETERS), summed_vector_type(target)
+    lanes = vector_type.lanes
     x, y, scale, bias = b.pointers("x", "y", "scale", "bias")
     epsilon = b.float32("epsilon")
     rows, unit_rows, n, channels, pixels = b.integers("rows", "unit_rows", "n", "channels", "pixels")

@@ -30,6 +30,7 @@ from sardonyx._src.compile.kernels.loops.rows import (
     lane_numbers,
     loop_unrolled_vectors,
     loop_vector_blocks,
+    summed_vector_type,
 )
 from sardonyx._src.compile.kernels.loops.strided_loops import (
     LoopDims,
@@ -86,6 +87,11 @@ class ReduceVariant:
     def result_type(self) -> LLVMType:
         return LLVMType("i64" if self.reducer.has_index else self.element)
 
+    def row_vector_type(self, target: Target) -> LLVMType:
+        """The vector of elements of a row; results of integers, and indices, do not depend on the order."""
+        is_summed = LLVMType(self.element).is_float and not self.reducer.has_index
+        return (summed_vector_type if is_summed else full_vector_type)(target, self.element)
+
     @property
     def operations(self) -> int:
         """For each element, about."""
@@ -106,7 +112,7 @@ def reduce_rows_module(
 ) -> str:
     """The kernel of a reduction by rows, in vectors if rows are contiguous, else element by element."""
     b, element = KernelBuilder(target, REDUCE_ROWS_PARAMETERS), variant.element
-    vector_type = full_vector_type(target, element) if is_contiguous else LLVMType(element)
+    vector_type = variant.row_vector_type(target) if is_contiguous else LLVMType(element)
     x, y = b.pointers("x", "y")
     results, unit_results, count = b.integers("results", "unit_results", "count")
     n, step, rows = b.integers("n", "step", "rows")

@@ -15,7 +15,7 @@ from sardonyx._src.compile.kernels.epilogue import (
     load_operands,
 )
 from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace, row_space
-from sardonyx._src.compile.kernels.loops.rows import full_vector_type, num_units, row_arguments
+from sardonyx._src.compile.kernels.loops.rows import num_units, row_arguments, summed_vector_type
 from sardonyx._src.compile.kernels.loops.strided_loops import load_dims, loop_rows, unit_row_range
 from sardonyx._src.compile.kernels.reductions.row_passes import Emit, Row, Stages, reduce_row, write_row
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
@@ -91,7 +91,7 @@ def row_kernel_step(
 
 
 def row_kernel_module(name: str, target: Target, kernel: RowKernel, rank: int) -> str:
-    b, vector_type = KernelBuilder(target, kernel.parameters), full_vector_type(target, kernel.element)
+    b, vector_type = KernelBuilder(target, kernel.parameters), summed_vector_type(target, kernel.element)
     bases = {tensor: b.pointer(tensor) for tensor in kernel.tensors}
     operands = load_operands(b, kernel.epilogue)
     numbers = {number: b.float32(number) for number in kernel.numbers}

@@ -26,7 +26,7 @@ from sardonyx._src.compile.kernels.epilogue import (
     load_operands,
 )
 from sardonyx._src.compile.kernels.loops.memory import load_vector_at, store_at
-from sardonyx._src.compile.kernels.loops.rows import loop_unrolled_vectors, rows_per_unit
+from sardonyx._src.compile.kernels.loops.rows import loop_unrolled_vectors, rows_per_unit, summed_vector_type
 from sardonyx._src.compile.kernels.reductions.reduce import reduce_step
 from sardonyx._src.compile.kernels.reductions.row_passes import (
     Emit,
@@ -161,7 +161,7 @@ def row_program_module(name: str, target: Target, variant: RowProgramVariant) ->
         first = unit * unit_rows
         with b.loop(first, b.min(first + unit_rows, rows), name="row") as number:
             moved = {t: b.gep(bases[t], number * n) for t in bases if t == "y" or t.startswith("x")}
-            row = Row(b, LLVMType("float", target.lanes), n, number, bases | moved, operands)
+            row = Row(b, summed_vector_type(target), n, number, bases | moved, operands)
             for stage in row_stages(program):
                 reduce_row(row, stage)
             result, add = vector_emitter(program.result), partial(add_columns, row, program, sums)
@@ -170,7 +170,7 @@ def row_program_module(name: str, target: Target, variant: RowProgramVariant) ->
 
 
 def clear_row(b: KernelBuilder, address: str, n: LLVMValue) -> None:
-    vector_type = LLVMType("float", b.target.lanes)
+    vector_type = summed_vector_type(b.target)
     for _, index, mask in loop_unrolled_vectors(b, n, vector_type.lanes):
         store_at(b, address, index, b.constant(0, vector_type), mask)
 
@@ -190,7 +190,7 @@ def row_stages(program: RowProgram) -> Stages:
 def vector_emitter(expression: Scalar) -> Emit:
     """Emits an expression of the vectors of a row."""
     return lambda b, get: b.emit_expression(
-        expression, LLVMType("float", b.target.lanes), lambda local: get(local.name)
+        expression, summed_vector_type(b.target), lambda local: get(local.name)
     )
 
 

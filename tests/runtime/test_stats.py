@@ -55,6 +55,7 @@ def test_a_new_session_has_run_nothing() -> None:
         compiler_faults={},
         programs=1,
         compilations=1,
+        compiled_kernels=1,
     )
     with pytest.raises(dataclasses.FrozenInstanceError):
         stats.runs = 1  # type: ignore[misc]

@@ -250,6 +250,7 @@ def test_signal_ends_the_service(tmp_path: Path) -> None:
         ("[limits]\nbodies = 1", "did you mean 'body'"),
         ("[limits]\nbody_seconds = 0", "body_seconds must be"),
         ("[models]\nengine = 'fast'", "engine must be"),
+        ("[models]\nstart = 'fast'", "start must be"),
         ("access_log = 1", "true or false"),
         ("key = 'key.pem'", "requires a certificate"),
         ("=", "must be TOML"),

@@ -25,7 +25,7 @@ def open_engine(name: str, path: str, threads: int, precision: Precision = EXACT
     not installed.  Both this function and the returned one raise SardonyxError for a model that the engine rejects.
     """
     if name == OURS:
-        session = Session(path, engine=ENGINE, threads=threads, precision=precision)
+        session = Session(path, engine=ENGINE, threads=threads, precision=precision, start="compiled")
         return lambda feeds: session.run(feeds).values()
     package = importlib.import_module(require_engine(name))
     try:

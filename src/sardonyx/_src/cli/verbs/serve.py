@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from sardonyx._src.cli.inputs.limits import add_limits, parse_count, parse_seconds, parse_size
+from sardonyx._src.compile.llvm.kernel_origin import STARTS
 from sardonyx._src.errors import InputError, MissingPackage
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.runtime.session.session_origin import ENGINES
@@ -136,6 +137,11 @@ def add_models(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("models", "for models whose config.json does not say otherwise")
     group.add_argument("--engine", choices=ENGINES, help="the engine to use (auto)")
     group.add_argument("--threads", type=int, metavar="N", help="threads of the native engine (all cores)")
+    group.add_argument(
+        "--start",
+        choices=STARTS,
+        help="whether a model begins with kernels of the library, or is ready when LLVM has compiled all (library)",
+    )
     group.add_argument("--workers", type=parse_count, metavar="N", help="runs of a model at one time (1)")
     group.add_argument(
         "--max-queue",
@@ -188,7 +194,9 @@ def read_settings(args: argparse.Namespace) -> dict[str, Any]:
     limits = {name: value for name in SERVICE_LIMITS if (value := getattr(args, name)) is not None}
     if limits:
         values["limits"] = {**table(values, "limits"), **limits}
-    options = {name: value for name in ("engine", "threads") if (value := getattr(args, name)) is not None}
+    options = {
+        name: value for name in ("engine", "threads", "start") if (value := getattr(args, name)) is not None
+    }
     models = {**table(values, "models"), **options}
     scheduling = {name: value for name in SCHEDULING if (value := getattr(args, name)) is not None}
     if scheduling:

@@ -23,9 +23,11 @@ from sardonyx._src.compile.llvm.host_target import (
     target_from_info,
 )
 from sardonyx._src.compile.llvm.kernel_library import class_library
+from sardonyx._src.compile.llvm.kernel_origin import may_use_library
 from sardonyx._src.compile.llvm.sources import sources_digest
 from sardonyx._src.dataclass import dataclass
 
+FOUND_IN_LIBRARY: set[str] = set()  # names of modules whose code the library of this process has
 LLVM_LOCK = threading.RLock()  # LLVM's global context serves one thread at a time
 if hasattr(os, "register_at_fork"):  # else a child may wait forever for a lock that a thread held at the fork
     os.register_at_fork(
@@ -157,6 +159,10 @@ def object_code(module: Module, cache: ObjectCache | None) -> bytes:
 
 
 def library_code(module: Module) -> bytes | None:
-    """The code of a module in the library of this machine's class, if there is one that has it."""
-    library = None if module.quick else class_library(host_target().class_name)
-    return None if library is None else library.get(module.name)
+    """The code of a module in the library of this machine's class, if there is one that has it and that may be used."""
+    is_used = may_use_library() and not module.quick
+    library = class_library(host_target().class_name) if is_used else None
+    code = None if library is None else library.get(module.name)
+    if code is not None:
+        FOUND_IN_LIBRARY.add(module.name)
+    return code

@@ -3,28 +3,55 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.llvm import jit
 from sardonyx._src.compile.llvm.cache import default_cache
 from sardonyx._src.compile.llvm.jit import LLVM_LOCK, Library, Module, host_target
+from sardonyx._src.compile.llvm.kernel_origin import may_use_library
 from sardonyx._src.compile.program import Kernel
 
 LOADED: dict[str, Library] = {}  # by `Kernel.key`
+LOADED_FROM_LIBRARY: set[str] = set()  # keys of loaded kernels
+REPLACED: list[Library] = []  # code that programs may still call
 
 
 def kernel_address(kernel: Kernel) -> int:
     """The address of a kernel's function, valid as long as the process lives."""
-    library = LOADED.get(kernel.key)
-    if library is None:
-        new_library = Library(kernel_code(kernel), [symbol_name(kernel)])
-        with LLVM_LOCK:
-            library = LOADED.setdefault(kernel.key, new_library)
+    library = LOADED[kernel.key] if is_loaded(kernel) else load_kernel(kernel)
     return library.addresses[symbol_name(kernel)]
 
 
 def is_loaded(kernel: Kernel) -> bool:
-    return kernel.key in LOADED
+    """Whether the code of a kernel is loaded, and has an origin that it may have."""
+    return kernel.key in LOADED and (may_use_library() or kernel.key not in LOADED_FROM_LIBRARY)
+
+
+def load_kernel(kernel: Kernel) -> Library:
+    """The code of a kernel, which replaces code that has another origin than it may have."""
+    library = Library(kernel_code(kernel), [symbol_name(kernel)])
+    with LLVM_LOCK:
+        if is_loaded(kernel):  # by another thread
+            return LOADED[kernel.key]
+        if kernel.key in LOADED:
+            REPLACED.append(LOADED[kernel.key])
+        LOADED[kernel.key] = library
+        if is_library_kernel(kernel):
+            LOADED_FROM_LIBRARY.add(kernel.key)
+        else:
+            LOADED_FROM_LIBRARY.discard(kernel.key)
+    return library
+
+
+def is_library_kernel(kernel: Kernel) -> bool:
+    """Whether `kernel_code`, which was called before, takes the kernel from a library."""
+    return may_use_library() and kernel.key in jit.FOUND_IN_LIBRARY
+
+
+def count_library_kernels(kernels: Iterable[Kernel]) -> int:
+    """How many of these kernels, all of them loaded, come from a library."""
+    return sum(kernel.key in LOADED_FROM_LIBRARY for kernel in kernels)
 
 
 def compile_kernel_async(kernel: Kernel) -> None:

@@ -115,7 +115,7 @@ class NativeEngine:
 
         with async_compilation(), limit_nesting(), pause_gc():
             content = stamp or digest_model(model)
-            key = None if content is None else ProgramKey(content, precision)
+            key = None if content is None else ProgramKey(content, precision, self.counters.start)
             self.shared_program = find_shared_program(key) or share_program(
                 executable or self.compile(model, precision), analyze_declarations(model), content
             )

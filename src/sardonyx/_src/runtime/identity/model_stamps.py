@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from typing import TypeAlias
 
+from sardonyx._src.compile.llvm.kernel_origin import Start
 from sardonyx._src.compile.program import EXACT, Precision
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import ExternalDataError, InvalidModel
@@ -35,10 +36,11 @@ class ModelDigest:
 
 @dataclass(frozen=True, slots=True)
 class ProgramKey:
-    """The key of a program: the identity of its model, and the precision of products."""
+    """The key of a program: the identity of its model, the precision of products, and the origin of its kernels."""
 
     content: ModelStamp | ModelDigest
     precision: Precision = EXACT
+    start: Start = "library"
 
 
 def stamp_source(source: ModelSource) -> FileStamp | BytesStamp | None:

@@ -10,7 +10,9 @@ import os
 import threading
 import warnings
 from collections.abc import Iterable, Mapping
+from typing import Literal, TypeAlias
 
+from sardonyx._src.compile.llvm.kernel_origin import Start
 from sardonyx._src.compile.program import EXACT, Precision
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import CompilationError, CompilerWarning
@@ -19,6 +21,7 @@ from sardonyx._src.runtime.declarations.shape_policy import ShapeReports
 
 log = logging.getLogger(__name__)
 STATS_LOCK = threading.Lock()
+Stage: TypeAlias = Literal["reference", "library", "compiled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,11 @@ class SessionStats:
     amplified_runs: verified runs that differ by more than the tolerances although every step is right, since the model
         amplifies rounding errors.
     largest_error: the largest difference of two elements in verified runs, relative to the largest element of the output.
+    library_kernels: the kernels of these programs whose code comes from the library for the processor's class; a kernel of
+        two programs counts twice.
+    compiled_kernels: the other kernels, which LLVM has compiled on a machine of the user, now or earlier.
+    stage: "library" while some kernels come from the library, "compiled" if none does, and "reference" without a compiled
+        program.  Results of all stages of the native engine have equal bits.
     """
 
     runs: int
@@ -59,20 +67,30 @@ class SessionStats:
     verified_runs: int = 0
     amplified_runs: int = 0
     largest_error: float = 0.0
+    library_kernels: int = 0
+    compiled_kernels: int = 0
+
+    @property
+    def stage(self) -> Stage:
+        if not self.programs:
+            return "reference"
+        return "library" if self.library_kernels else "compiled"
 
 
 class RunCounters:
     """The counters of one session, shared by all of its programs; threads may count at the same time.
 
     tolerates_faults: whether the reference engine executes nodes and models that the compiler fails at.
+    start: from where the kernels of the session's programs may come.
     unreported_fault: the first failure of the compiler, until `warn` has reported it.
     shape_reports: the locations for which the session has issued a ShapeWarning.
     cancellation: ends all runs of the session.
     """
 
-    def __init__(self, *, tolerates_faults: bool = False) -> None:
-        self.tolerates_faults = tolerates_faults
+    def __init__(self, *, tolerates_faults: bool = False, start: Start = "library") -> None:
+        self.tolerates_faults, self.start = tolerates_faults, start
         self.runs = self.programs = self.compilations = 0
+        self.library_kernels = self.compiled_kernels = 0
         self.verified_runs = self.amplified_runs = 0
         self.largest_error = 0.0
         self.bailouts: dict[str, int] = {}
@@ -85,9 +103,12 @@ class RunCounters:
         with STATS_LOCK:
             self.runs += 1
 
-    def count_program(self) -> None:
+    def count_program(self, library_kernels: int, compiled_kernels: int) -> None:
+        """Counts a program and its kernels by their origin."""
         with STATS_LOCK:
             self.programs += 1
+            self.library_kernels += library_kernels
+            self.compiled_kernels += compiled_kernels
 
     def count_compilation(self) -> None:
         with STATS_LOCK:
@@ -166,6 +187,8 @@ class RunCounters:
                 verified_runs=self.verified_runs,
                 amplified_runs=self.amplified_runs,
                 largest_error=self.largest_error,
+                library_kernels=self.library_kernels,
+                compiled_kernels=self.compiled_kernels,
             )
 
 

@@ -11,6 +11,8 @@ from numpy import empty
 
 from sardonyx._src.compile.executor.fast_entry import DONE, READY, RESIZED
 from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.llvm.kernel_origin import kernels_from
+from sardonyx._src.compile.llvm.loaded_kernels import count_library_kernels
 from sardonyx._src.compile.program import EXACT, Buffer, Precision
 from sardonyx._src.compile.program.encoding.executable import Executable
 from sardonyx._src.compile.program.encoding.length_equations import LengthEquations
@@ -70,7 +72,8 @@ class NativeProgram(LoadedProgram):
         self.map_guard = MapGuard(
             model_tensors(program.model), [data for data in constants if data is not None]
         )
-        self.counters.count_program()
+        library_kernels = count_library_kernels(program.kernels)
+        self.counters.count_program(library_kernels, len(program.kernels) - library_kernels)
 
     def initialize(self, program: Program, plan: MemoryPlan, counters: RunCounters | None) -> None:
         super().initialize(program, plan, counters)
@@ -264,7 +267,7 @@ def subgraph_compiler(threads: int | None, counters: RunCounters, precision: Pre
 
     def compile_subgraph(model: Model) -> NativeProgram | None:
         try:
-            with typed_defects("compile a subgraph"):
+            with typed_defects("compile a subgraph"), kernels_from(counters.start):
                 counters.count_compilation()
                 executable = compile_for_host(model, tolerant=counters.tolerates_faults, precision=precision)
                 native = NativeProgram(executable, threads, counters)

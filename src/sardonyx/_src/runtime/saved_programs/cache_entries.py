@@ -28,6 +28,7 @@ import numpy as np
 from sardonyx._src.compile.linker import features
 from sardonyx._src.compile.llvm.cache import default_folder, warn_not_private
 from sardonyx._src.compile.llvm.host_target import compiler_stamp, processor_identity
+from sardonyx._src.compile.llvm.kernel_origin import Start
 from sardonyx._src.compile.program import EXACT, Precision
 from sardonyx._src.compile.program.encoding.executable import Executable
 from sardonyx._src.compile.program.steps.assumptions import Assumptions
@@ -51,7 +52,7 @@ from sardonyx._src.runtime.saved_programs.image import ProgramImage
 from sardonyx._src.runtime.saved_programs.saved_engine import SavedProgram
 
 NAME_FORMAT = (
-    "6"  # version of entry names: after a change, older entries are never found, and trimming removes them
+    "7"  # version of entry names: after a change, older entries are never found, and trimming removes them
 )
 # Entries up to this size are read, in about 1 ms; larger ones are mapped, and each run begins with two system calls to verify
 # that the file is unchanged.
@@ -169,16 +170,19 @@ class SpecializedEntries:
 
     path: the path of the entry of the general program.
     image: the general program.
+    start: the origin that the kernels of the programs must have.
     """
 
     path: Path
     image: ProgramImage
+    start: Start = "library"
 
     def load(self, count: int) -> Iterator[tuple[Assumptions, SpecializedEntry]]:
         """The programs of the `count` entries used last, the least recently used one first."""
         for path in specialized_paths(self.path)[-count:]:
             image = read_entry(path)
-            if image is not None and specialized_path(self.path, image.assumptions) == path:
+            is_named = image is not None and specialized_path(self.path, image.assumptions) == path
+            if image is not None and is_named and image.has_origin(self.start):
                 yield image.assumptions, SpecializedEntry(path, image)
 
     def put(self, assumptions: Assumptions, executable: Executable) -> SpecializedEntry | None:

@@ -143,7 +143,8 @@ def compile_engine(
     be run.
     """
     require_llvmlite()
-    key = None if stamp is None else ProgramKey(stamp, precision)
+    counters = options.get("counters") or RunCounters()
+    key = None if stamp is None else ProgramKey(stamp, precision, counters.start)
     is_compiled = key is not None and SHARED_PROGRAMS.get(key) is not None
     engine: NativeEngine | None = None
     executable: Executable | None = None
@@ -187,14 +188,17 @@ def operator_names(model: Model) -> set[tuple[str, str]]:
 
 
 def open_cached_program(key: ProgramKey) -> CachedProgram | None:
-    """The cached program of a model, shared with the other engines that run it; None if there is no intact entry."""
+    """The cached program of a model, shared with the other engines that run it.
+
+    None if there is no intact entry, or if the origin of its kernels is another than the key's.
+    """
     cached = OPEN_PROGRAMS.get(key)
     if cached is None:
         path = key_path(key)
         image = None if path is None else read_entry(path)
-        if image is not None:
+        if image is not None and image.has_origin(key.start):
             assert path is not None, "an entry has a path"
-            specializations = Specializations(SpecializedEntries(path, image))
+            specializations = Specializations(SpecializedEntries(path, image, key.start))
             cached = OPEN_PROGRAMS[key] = CachedProgram(image, specializations)
     return cached
 

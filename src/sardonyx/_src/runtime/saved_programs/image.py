@@ -18,6 +18,7 @@ from sardonyx._src.compile.executor import (
 )
 from sardonyx._src.compile.executor.pool_layout import RECORD_SLOTS
 from sardonyx._src.compile.linker.system import LIBC_FUNCTIONS
+from sardonyx._src.compile.llvm.kernel_origin import Start
 from sardonyx._src.compile.program import Buffer
 from sardonyx._src.compile.program.encoding import encoding, port_dims, size_functions
 from sardonyx._src.compile.program.encoding.encoding import STATUS_BASE
@@ -72,6 +73,7 @@ class ProgramImage:
         function `sizes` of the code computes them.
     fields: the memory layout of NumPy's arrays for which `enter` was compiled.
     assumptions: the assumptions for which the program was compiled.
+    library_kernels, compiled_kernels: the number of kernels from a library, and of all others.
     """
 
     interface: Model
@@ -89,6 +91,12 @@ class ProgramImage:
     static_sizes: tuple[int, int, int] | None
     fields: fast_entry.ArrayFields
     assumptions: Assumptions
+    library_kernels: int
+    compiled_kernels: int
+
+    def has_origin(self, start: Start) -> bool:
+        """Whether a session with this start may run the program."""
+        return start == "library" or not self.library_kernels
 
 
 def protocol_digest() -> str:
@@ -143,6 +151,9 @@ def decode_image(container: Container) -> ProgramImage:
         decode_slots(sections, name) for name in ("words", "bases", "varying")
     )
     extra_bases = tuple(program.tensors.base(entry) for entry in expect_list(document["others"]))
+    library_kernels, compiled_kernels = (
+        expect_integer(number, len(code)) for number in expect_list(document["kernels"], 2)
+    )
     count = len(fixed_slots)
     require(count == len(base_indices) and count >= RECORD_SLOTS * len(program.actions), "slots are missing")
     require(is_within(base_indices, STATUS_BASE + 1 + len(extra_bases)), "a slot has no base")
@@ -166,6 +177,8 @@ def decode_image(container: Container) -> ProgramImage:
             *(expect_integer(offset, 64) for offset in expect_list(document["fields"], 6))
         ),
         assumptions=decode_assumptions(document["assumptions"]),
+        library_kernels=library_kernels,
+        compiled_kernels=compiled_kernels,
     )
 
 

@@ -134,7 +134,7 @@ class SavedProgram(NativeProgram):
         self.has_sized_path = has_sized_path(self)
         self.calls_fallback_ops = self.has_fast_path and not runs_natively(image.program)
         self.map_guard = MapGuard(others=[image.code])  # a view of the file, as all sections are
-        self.counters.count_program()
+        self.counters.count_program(image.library_kernels, image.compiled_kernels)
 
     def memory_plan(self, lengths: Mapping[str, int]) -> MemoryReport:
         raise SardonyxError(

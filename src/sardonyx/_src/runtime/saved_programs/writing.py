@@ -182,7 +182,9 @@ class ProgramCode:
         others: the encoded bases of slots, with None for each kernel, whose offset in the code is inserted.
         """
         image, bases = self.image(), zip(self.encoding.extra_bases, expect_list(others), strict=True)
+        library_kernels = sum(map(loaded_kernels.is_library_kernel, self.kernels))
         document: dict[str, Json] = {
+            "kernels": [library_kernels, len(self.kernels) - library_kernels],
             "features": [*required_features(self.target)],
             "fields": [*field_offsets(self.fields)],
             "functions": {name: image.functions[name] for name in (*RUNNER, *sized_entry.ENTRIES)},

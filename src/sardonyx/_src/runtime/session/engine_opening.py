@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import cast
 
+from sardonyx._src.compile.llvm.kernel_origin import kernels_from
 from sardonyx._src.compile.program import EXACT
 from sardonyx._src.compile.program.steps.program import Action, FallbackOp
 from sardonyx._src.compile.program.verification.defects import typed_defects
@@ -67,7 +68,8 @@ class EngineOpener:
 
         saved: the path of a compiled program, if the source is one.
         """
-        opened = self.open_model(source) if saved is None else self.open_saved(saved)
+        with kernels_from(self.origin.start):
+            opened = self.open_model(source) if saved is None else self.open_saved(saved)
         if isinstance(opened.runner, NativeEngine):
             log_fallback_ops(opened.runner.native.program.actions)
         if self.origin.verify != "off" and isinstance(opened.runner, NativeEngine):
@@ -98,7 +100,8 @@ class EngineOpener:
         stamp = None if is_changed else stamp_source(source)
         if stamp is not None and self.engine != "reference":
             encoded = source if isinstance(source, bytes) else Path(cast("str | os.PathLike[str]", source))
-            cached = open_cached_engine(ProgramKey(stamp, origin.precision), encoded, self.options)
+            key = ProgramKey(stamp, origin.precision, origin.start)
+            cached = open_cached_engine(key, encoded, self.options)
             if cached is not None:
                 return OpenedModel(cached, cached.source, cached.interface)
         stored = self.load(source)
@@ -129,11 +132,11 @@ class EngineOpener:
 
         stamp: the stamp of the files that contain all data of the model; None if there are none.
         """
-        precision = self.origin.precision
         try:
             if self.engine != "reference":
                 with typed_defects("compile", OSError, ImportError):
-                    key = None if stamp is None else ProgramKey(stamp, precision)
+                    precision, start = self.origin.precision, self.origin.start
+                    key = None if stamp is None else ProgramKey(stamp, precision, start)
                     cached = None if key is None else open_cached_engine(key, model, self.options)
                     return cached or compile_engine(model, stamp, precision, self.options)
         except SardonyxError as error:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import numpy as np
 
 from sardonyx._src.arguments import require_choice, require_integer, require_mapping, require_type
+from sardonyx._src.compile.llvm.kernel_origin import Start
 from sardonyx._src.compile.program import EXACT, Precision
 from sardonyx._src.errors import InputError, SardonyxError, typed_memory_errors
 from sardonyx._src.formatters import format_html
@@ -86,6 +87,8 @@ class Session:
         operators; the domain of their nodes in `session.model` ends in a number.
     precision: "bf16" rounds the factors of products to bfloat16, see below.
     verify: "first" or "every" compares runs with the reference engine, see below.
+    start: "library" begins with the kernels that the package's library for the class of the processor has; "compiled"
+        waits until LLVM has compiled every kernel, see below.
 
     `shapes` decides what happens where a size differs from the one that the model declares, as is common in practice.
     - "inputs": a fed tensor must have the declared sizes, and agree with others about dimension variables (InputError).  A
@@ -112,6 +115,12 @@ class Session:
     that computes a wrong value, and its step.  Later runs of these sizes are as fast as without it.  "every" verifies every
     run.  A model that amplifies rounding errors passes if every step is right for its inputs (`stats.amplified_runs` counts
     such runs).  Of random values only element types and ranks are compared.
+
+    A session that starts from the library compiles only kernels that the library lacks, and these at once: its first run is
+    as fast as any later one, until branches or ranks of runs lead to a specialized program, to which it changes between two
+    runs.  `start="compiled"` uses no code of the library, nor cached programs with such code, which it replaces: for
+    measurements of this machine's compiler.  Results have the same bits.  `stats.stage` says what a session runs.  The kernels
+    of a `.sdx` file are those with which it was written.
 
     Several threads may run one session at the same time, and so may forked children.  Sessions of one unchanged file,
     or of models with equal content, share compiled programs and weights.  The native engine also caches the programs
@@ -143,8 +152,9 @@ class Session:
         operators: Functions = (),
         precision: Precision = EXACT,
         verify: Verify = "off",
+        start: Start = "library",
     ) -> None:
-        check_options(engine, shapes, threads, limits, verify_checksums, precision, verify)
+        check_options(engine, shapes, threads, limits, verify_checksums, precision, verify, start)
         saved = saved_program_path(source, engine, verify, has_operators=has_definitions(operators))
         origin = SessionOrigin(
             path_of(source),
@@ -158,6 +168,7 @@ class Session:
             operators=tuple(operators),
             precision=precision,
             verify=verify,
+            start=start,
         )
         opened = open_session(source, engine, origin, saved)
         self._origin, self._counters, self._limits = opened.origin, opened.counters, opened.limits
@@ -394,6 +405,7 @@ def restore_session(origin: SessionOrigin, engine: Engine) -> Session:
         operators=origin.operators,
         precision=EXACT if engine == "reference" else origin.precision,
         verify="off" if engine == "reference" else origin.verify,
+        start=origin.start,
     )
 
 

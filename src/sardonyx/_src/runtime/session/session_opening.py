@@ -42,7 +42,7 @@ def open_session(
     Raises what `Session` raises of a valid combination of arguments.
     """
     limits = limits_of_process(origin.limits or RunLimits())
-    counters = RunCounters(tolerates_faults=engine == "auto" and not are_defects_fatal())
+    counters = RunCounters(tolerates_faults=engine == "auto" and not are_defects_fatal(), start=origin.start)
     with typed_memory_errors("open the session"):
         opened = EngineOpener(origin, engine, limits, counters).open(source, saved)
     return OpenedSession(

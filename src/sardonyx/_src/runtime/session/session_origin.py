@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from sardonyx._src.arguments import require_choice, require_flag, require_integer, require_type
+from sardonyx._src.compile.llvm.kernel_origin import STARTS, Start
 from sardonyx._src.compile.program import EXACT, Precision
 from sardonyx._src.compile.program.steps.precision import PRECISIONS
 from sardonyx._src.dataclass import dataclass
@@ -45,6 +46,7 @@ def check_options(
     verify_checksums: bool,
     precision: Precision,
     verify: Verify,
+    start: Start,
 ) -> None:
     """Raises TypeError or InputError for an invalid argument of `Session`, and UnsupportedProcessor as `require_precision`."""
     require_choice("engine", engine, ENGINES)
@@ -54,6 +56,7 @@ def check_options(
     require_flag("verify_checksums", verify_checksums)
     require_choice("precision", precision, PRECISIONS)
     require_choice("verify", verify, VERIFICATIONS)
+    require_choice("start", start, STARTS)
     if verify != "off" and engine == "reference":
         what = (
             'verify must be "off" for engine="reference", since it compares the native engine with that one'
@@ -115,6 +118,7 @@ class SessionOrigin:
     operators: Functions = ()
     precision: Precision = EXACT
     verify: Verify = "off"
+    start: Start = "library"
 
     def stored(self, model: Model) -> SessionOrigin:
         """The arguments with the model's bytes as source; the model includes the operator sets already."""

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from threading import Lock, local
 
+from sardonyx._src.compile.llvm.kernel_origin import kernels_from
 from sardonyx._src.compile.program.encoding.length_equations import LengthEquations
 from sardonyx._src.compile.program.steps.assumptions import (
     Assumptions,
@@ -108,11 +109,12 @@ class SpecializedPrograms:
         control: RunControl,
     ) -> dict[str, RuntimeValue]:
         """The outputs by name; raises what `NativeProgram.run` raises."""
-        self.adopt_shared()
-        if self.watches_elements:
-            self.specialize_elements(feeds, limits, control)
-        if self.pending:
-            self.specialize(feeds, limits, control)
+        with kernels_from(self.counters.start):
+            self.adopt_shared()
+            if self.watches_elements:
+                self.specialize_elements(feeds, limits, control)
+            if self.pending:
+                self.specialize(feeds, limits, control)
         for program in self.programs:
             if not program.accepts(feeds):
                 continue

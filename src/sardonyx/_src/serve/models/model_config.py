@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 from sardonyx._src.arguments import require_choice, require_integer, shown
+from sardonyx._src.compile.llvm.kernel_origin import STARTS, Start
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InputError
 from sardonyx._src.ops.api import RunLimits
@@ -37,7 +38,7 @@ class ModelConfig:
     """The configuration of a model.
 
     versions: which versions are served: the newest, all, or those listed.
-    engine, threads, limits: arguments of `Session`.
+    engine, threads, limits, start: arguments of `Session`.
     warm_up: runs before the model is ready.  Each entry has either `sizes` (lengths of dimension variables, for generated
         inputs) or `inputs` (as in a request); empty: one run with 1 for every open size.
     scheduling: queue, workers and batches.
@@ -51,6 +52,7 @@ class ModelConfig:
     warm_up: tuple[Mapping[str, object], ...] = ()
     scheduling: SchedulerOptions = field(default_factory=SchedulerOptions)
     sequences: SequenceOptions | None = None
+    start: Start = "library"
 
 
 def read_config(path: Path, defaults: ModelConfig) -> ModelConfig:
@@ -79,6 +81,7 @@ def parse_config(value: object, defaults: ModelConfig) -> ModelConfig:
     values = {name: getattr(defaults, name) for name in names} | dict(settings)
     require_choice("engine", values["engine"], ENGINES)
     require_integer("threads", values["threads"], 1, optional=True)
+    require_choice("start", values["start"], STARTS)
     return ModelConfig(
         parse_versions(values["versions"]),
         cast(Engine, values["engine"]),
@@ -89,6 +92,7 @@ def parse_config(value: object, defaults: ModelConfig) -> ModelConfig:
         None
         if values["sequences"] is None
         else parse_options("sequences", SequenceOptions, values["sequences"]),
+        cast(Start, values["start"]),
     )
 
 

@@ -30,7 +30,9 @@ def open_model(
     statistics: the statistics of the version so far.
     Raises what `Session` raises, and InputError for a model that cannot be served or a warm-up that fails.
     """
-    session = Session(path, engine=config.engine, threads=config.threads, limits=config.limits)
+    session = Session(
+        path, engine=config.engine, threads=config.threads, limits=config.limits, start=config.start
+    )
     model = ServedModel(name, version, session, config, statistics)
     for entry in config.warm_up or ({"sizes": {}},):
         warm_up(model, entry, is_required=bool(config.warm_up))

@@ -1,0 +1,54 @@
+"""Sessions of both origins of kernels: compiled, and from a library of what the compiled ones have loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from unittest.mock import patch
+
+from sardonyx._src.compile.llvm import jit, loaded_kernels
+from sardonyx._src.compile.llvm.jit import Library, host_target
+from sardonyx._src.compile.llvm.loaded_kernels import kernel_code, symbol_name
+from sardonyx._src.compile.program import Kernel
+
+CODES: dict[str, bytes] = {}  # of the library, by the names of kernels: the first code of each
+TEXTS: dict[str, str] = {}  # from which this code was compiled
+# Kernels that are loaded, as long as the process: programs call them.
+COMPILED: dict[str, Library] = {}
+FROM_LIBRARY: dict[str, Library] = {}
+KEYS_FROM_LIBRARY: set[str] = set()
+
+
+class GrowingLibrary:
+    """A library of all code that sessions under `recorded_kernels` have loaded."""
+
+    def get(self, name: str) -> bytes | None:
+        return CODES.get(name)
+
+
+def record_code(kernel: Kernel) -> bytes:
+    code = CODES.setdefault(kernel.key, kernel_code(kernel))
+    TEXTS[kernel.key] = kernel.source(symbol_name(kernel), host_target())
+    return code
+
+
+def assert_one_text(kernel: Kernel) -> None:
+    """Asserts that the text of a kernel is the one from which the library's code of its name was compiled."""
+    assert kernel.source(symbol_name(kernel), host_target()) == TEXTS[kernel.key], kernel.key
+
+
+@contextmanager
+def recorded_kernels() -> Iterator[None]:
+    """Adds the kernels that sessions compile to the library."""
+    with patch.multiple(loaded_kernels, kernel_code=record_code, LOADED=COMPILED):
+        yield
+
+
+@contextmanager
+def library_kernels() -> Iterator[None]:
+    """Gives sessions the kernels of the library."""
+    with (
+        patch.object(jit, "class_library", lambda _: GrowingLibrary()),
+        patch.multiple(loaded_kernels, LOADED=FROM_LIBRARY, LOADED_FROM_LIBRARY=KEYS_FROM_LIBRARY),
+    ):
+        yield

@@ -109,12 +109,41 @@ def test_operands_that_are_computed_later_are_refused() -> None:
     assert [region.node_names for region in regions] == [("a", "c"), ("b",), ("y",)]
 
 
-def test_numbers_are_part_of_the_expression_and_equal_for_equal_networks() -> None:
+def test_constants_of_one_element_are_operands_so_that_networks_share_kernels() -> None:
     text = """g (float[3,8] x, float[8,4] w) => (float[3,4] y) {
       two = Constant <value = float {2}> ()  a = MatMul (x, w)  b = Mul (two, a)  y = Relu (b) }"""
     (region,) = regions_of(text)
-    assert expression_of(region) == "0=mul(2.0n,x);1=max(0,0n);1"
+    assert expression_of(region) == "0=mul(x,o0);1=max(0,0n);1"
+    assert [read.value.initializer is not None for read in epilogue_of(region).reads] == [True]
+
+
+@pytest.mark.parametrize(
+    ("node", "expression"),
+    [
+        ("Sub (one, a)", "0=sub(1.0n,x);0"),
+        ("Mul (minus, a)", "0=mul(-1.0n,x);0"),
+        ("Div (a, four)", "0=div(x,4.0n);0"),
+        ("Pow (a, four)", "0=pow(x,4.0n);0"),
+        ("Min (a, four)", "0=min(x,4.0n);0"),
+    ],
+)
+def test_numbers_that_are_faster_or_few_are_part_of_the_expression(node: str, expression: str) -> None:
+    text = f"""g (float[3,8] x, float[8,4] w) => (float[3,4] y) {{
+      one = Constant <value = float {{1}}> ()  minus = Constant <value = float {{-1}}> ()
+      four = Constant <value = float {{4}}> ()  a = MatMul (x, w)  y = {node} }}"""
+    (region,) = regions_of(text)
+    assert expression_of(region) == expression
     assert epilogue_of(region).reads == ()
+
+
+def test_constants_do_not_count_as_operands() -> None:
+    """More constants than a kernel may have operands are fused all the same."""
+    nodes = [
+        f"c{i} = Constant <value = float {{{i + 2}}}> ()  a{i} = Add (x{i}, c{i})  x{i + 1} = Sin (a{i})"
+        for i in range(11)
+    ]
+    regions = regions_of(f"g (float[3,4] x0) => (float[3,4] x11) {{ {' '.join(nodes)} }}")
+    assert [len(region.node_names) for region in regions] == [22]
 
 
 def test_a_result_that_is_read_twice_is_fused_once() -> None:

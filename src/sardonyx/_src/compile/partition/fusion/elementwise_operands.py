@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import frexp, isfinite
+
 import numpy as np
 
 from sardonyx._src.compile.kernels.elementwise import quantization
@@ -10,6 +12,10 @@ from sardonyx._src.ir import Array, Node, Value
 from sardonyx._src.ir.dims import Known
 
 QUANTIZATION = ("QuantizeLinear", "DequantizeLinear")
+SHARED_OPERATORS = frozenset(  # whose constants are operands
+    "Add Sub Mul PRelu Where Equal Less LessOrEqual Greater GreaterOrEqual".split()
+)
+NEUTRAL_NUMBERS = (0, 1, -1)
 Shape = tuple[Known, ...]
 
 
@@ -72,8 +78,19 @@ def is_single_element(shape: Shape | None) -> bool:
 
 
 def is_per_node_constant(node: Node, index: int, number: float) -> bool:
-    """Whether a constant must stay an operand: scales and zero points differ from node to node, and nodes should share kernels."""
-    return node.op_type in QUANTIZATION and index > 0 and number != 0
+    """Whether a constant stays an operand, so that nodes share kernels: it differs from node to node, and is no faster as a number.
+
+    Neutral elements, bounds, exponents, integer divisors and powers of two as divisors are faster, or few.
+    """
+    if is_quantization_parameter(node, index):
+        return number != 0
+    if node.op_type == "Div":
+        return isinstance(number, float) and frexp(number)[0] not in (0.5, -0.5, 0.0)
+    return node.op_type in SHARED_OPERATORS and number not in NEUTRAL_NUMBERS and isfinite(number)
+
+
+def is_quantization_parameter(node: Node, index: int) -> bool:
+    return node.op_type in QUANTIZATION and index > 0
 
 
 def scalar_constant(elements: Array | None) -> float | int | bool | None:

@@ -20,6 +20,7 @@ from sardonyx._src.compile.partition.fusion.elementwise_operands import (
     is_cast,
     is_deferred_dequantize,
     is_per_node_constant,
+    is_quantization_parameter,
     is_single_element,
     reads_by_broadcasting,
     scalar_constant,
@@ -58,6 +59,7 @@ class GroupBuilder(GroupState):
         super().__init__(scope, shape)
         self.accepts, self.name, self.dtype = accepts, name, dtype
         self.max_results, self.absorbs = max_results, max_results > 1
+        self.numbers: set[Value] = set()  # constants of one element that are operands
         self.unfit: set[Node] = set()  # nodes that compute operands and could not be added
 
     def add(self, node: Node) -> bool:
@@ -76,12 +78,16 @@ class GroupBuilder(GroupState):
             return False
         before = self.contents()
         expression = self.scalar(call)
-        if expression is None or len(self.operands) > self.max_operands:
+        if expression is None or self.count_operands() > self.max_operands or len(self.operands) > MAX_INPUTS:
             self.restore(before)
             return False
         self.nodes[node] = None
         self.define(node.outputs[0], canonicalize_operands(expression))
         return True
+
+    def count_operands(self) -> int:
+        """The number of operands that are not constants which could be numbers of the expression, and cost no more."""
+        return sum(value not in self.numbers for value, _ in self.operands)
 
     def is_of_one_type(self, node: Node) -> bool:
         """Whether a node has operands and results of `dtype` only, or is a Cast to or from half precision inside the group."""
@@ -136,7 +142,9 @@ class GroupBuilder(GroupState):
             return self.values[value]
         shape = broadcast_shape(self.scope, node, index, value, self.shape)
         if shape is None or not self.scope.is_native(value) or not self.accepts(value, shape):
-            return None
+            return None if number is None or is_quantization_parameter(node, index) else Number(number)
+        if number is not None and not is_quantization_parameter(node, index):
+            self.numbers.add(value)
         return self.operands.setdefault((value, shape), Local(f"{self.name}{len(self.operands)}"))
 
     def absorb(self, value: Value) -> bool:

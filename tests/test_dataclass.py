@@ -8,7 +8,7 @@ import pickle
 import threading
 import weakref
 from collections.abc import Callable
-from dataclasses import FrozenInstanceError, field
+from dataclasses import FrozenInstanceError, InitVar, field
 from typing import Any, ClassVar, Generic, TypeVar
 
 import pytest
@@ -108,6 +108,59 @@ def by_keyword(decorator: Decorator) -> type:
     return Point
 
 
+def with_computed_fields(decorator: Decorator) -> type:
+    @decorator(slots=True)
+    class Point:
+        x: int
+        names: dict[str, int] = field(init=False, default_factory=dict)
+        doubled: int = field(init=False)
+        count: int = field(init=False, default=7)
+        y: int = 2
+
+        def __post_init__(self) -> None:
+            self.doubled = self.names.setdefault("doubled", 2 * self.x)
+
+    return Point
+
+
+def partly_hashed(decorator: Decorator) -> type:
+    @decorator(frozen=True, slots=True)
+    class Point:
+        x: int = field(compare=False, hash=True)
+        y: int = field(default=2, hash=False)
+
+    return Point
+
+
+def derived_by_keyword(decorator: Decorator) -> type:
+    @decorator(slots=True, kw_only=True)
+    class Base:
+        y: int = 2
+        tags: list[str] = field(default_factory=list)
+
+    @decorator(slots=True)
+    class Point(Base):
+        x: int
+
+    return Point
+
+
+def derived_from_init_variable(decorator: Decorator) -> type:
+    @decorator(slots=True)
+    class Base:
+        x: int
+        start: InitVar[int] = 4
+
+        def __post_init__(self, start: int) -> None:
+            self.x += start
+
+    @decorator(slots=True)
+    class Point(Base):
+        y: int = 2
+
+    return Point
+
+
 def with_class_variable(decorator: Decorator) -> type:
     @decorator(slots=True)
     class Point:
@@ -136,6 +189,10 @@ MAKERS = [
     by_identity,
     derived,
     by_keyword,
+    with_computed_fields,
+    partly_hashed,
+    derived_by_keyword,
+    derived_from_init_variable,
     with_class_variable,
     generic,
 ]

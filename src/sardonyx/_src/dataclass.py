@@ -2,9 +2,9 @@
 
 The standard decorator compiles about six functions for each class, which takes half a millisecond.  A process imports
 hundreds of such classes, creates objects of half of them and compares those of few.  Here a class with slots has
-placeholders.  The first use of one applies the standard decorator to a copy of the class, and takes over what it
-generates; only the initializer, which most classes need and nothing else, has a generator here, and the fields, which
-`replace` needs, are made without the methods.
+placeholders.  The first use of one generates it.  The initializer, comparison and hash, which most classes need and
+nothing else, have generators here; the fields, which `replace` needs, are made without the methods.  For any other
+attribute the standard decorator is applied to a copy of the class, and all that it generates is taken over.
 Classes without slots, or with annotations other than of fields, are left to the standard decorator.
 
 `field`, `replace` and the other functions of `dataclasses` work on these classes.
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, Field
 from typing import TYPE_CHECKING, Any
 
@@ -111,22 +111,52 @@ class Placeholder:
         return getattr(owner if instance is None else instance, self.name)
 
     def generate(self, target: type) -> None:
-        is_alone = not any("__dataclass_fields__" in base.__dict__ for base in self.written.__mro__[1:])
-        if is_alone and self.name == "__init__" and is_simple(self.written, self.options):
-            target.__init__ = initializer(self.written, bool(self.options.get("frozen")))  # type: ignore[misc]
-        elif is_alone and self.name == "__dataclass_fields__":  # which `replace` needs
-            fields_only = {
-                "init": False,
-                "repr": False,
-                "eq": False,
-                "kw_only": self.options.get("kw_only", False),
-            }
-            setattr(target, self.name, self.apply_standard(fields_only).__dict__[self.name])
+        if not self.inherits_fields_only:
+            self.take_over_standard(target)
+        elif self.name == "__init__" and self.options.get("init", True):
+            target.__init__ = self.initializer()  # type: ignore[misc]
+        elif self.name == "__eq__":
+            target.__eq__ = equality(self.written, self.fields())  # type: ignore[method-assign,assignment]
+        elif self.name == "__hash__":
+            target.__hash__ = hashing(self.written, self.fields())  # type: ignore[method-assign,assignment]
+        elif self.name == "__dataclass_fields__" and not self.bases:
+            setattr(target, self.name, self.fields())
         else:
-            generated = self.apply_standard(self.options)
-            for name, value in [*target.__dict__.items()]:
-                if isinstance(value, Placeholder):
-                    setattr(target, name, generated.__dict__[name])
+            self.take_over_standard(target)
+
+    def take_over_standard(self, target: type) -> None:
+        generated = self.apply_standard(self.options)
+        for name, value in [*target.__dict__.items()]:
+            if isinstance(value, Placeholder):
+                setattr(target, name, generated.__dict__[name])
+
+    @property
+    def bases(self) -> list[Any]:
+        """The base classes that have fields."""
+        return [base for base in self.written.__mro__[1:] if "__dataclass_fields__" in base.__dict__]
+
+    @property
+    def inherits_fields_only(self) -> bool:
+        """Whether base classes have fields and nothing else that the decorator treats, such as InitVars."""
+        return all(len(dataclasses.fields(base)) == len(base.__dataclass_fields__) for base in self.bases)
+
+    def initializer(self) -> Callable[..., None]:
+        is_frozen = bool(self.options.get("frozen"))
+        if not self.bases and is_simple(self.written, self.options):
+            written = self.written.__dict__
+            given = {name: written.get(name, MISSING) for name in self.written.__annotations__}
+            return initializer(self.written, given, (), is_frozen)
+        fields = self.fields()
+        by_keyword = [name for name, field in fields.items() if field.kw_only]
+        return initializer(self.written, fields, by_keyword, is_frozen)
+
+    def fields(self) -> dict[str, Field[Any]]:
+        """The fields by name, those of base classes included."""
+        options = {"init": False, "repr": False, "eq": False, "kw_only": self.options.get("kw_only", False)}
+        if self.bases:  # a frozen class may only have frozen bases
+            options["frozen"] = self.options.get("frozen", False)
+        fields: dict[str, Field[Any]] = self.apply_standard(options).__dict__["__dataclass_fields__"]
+        return fields
 
     def apply_standard(self, options: dict[str, Any]) -> type:
         copy = new_class(self.written, body_of(self.written))
@@ -155,34 +185,72 @@ def is_simple(written: type, options: dict[str, Any]) -> bool:
     )
 
 
-def initializer(written: type, is_frozen: bool) -> Callable[..., None]:
+def initializer(
+    written: type, given: Mapping[str, object], by_keyword: Collection[str], is_frozen: bool
+) -> Callable[..., None]:
+    """The initializer of a class.
+
+    given: for each field a `Field`, its default, or MISSING.
+    by_keyword: the fields that are passed by keyword only.
+    """
     names: dict[str, Any] = {"set_field": object.__setattr__, "GIVEN": GIVEN}
-    parameters = ["self"]
-    lines = []
-    for name in written.__annotations__:
-        default, value = default_and_value(name, written.__dict__.get(name, MISSING), names)
-        parameters.append(name + default)
-        lines.append(f"set_field(self, {name!r}, {value})" if is_frozen else f"self.{name} = {value}")
+    parameters: dict[bool, list[str]] = {False: ["self"], True: []}
+    lines: list[str] = []
+    notes: dict[str, Any] = {}
+    for name, default in given.items():
+        parameter, value = parameter_and_value(name, default, names)
+        if parameter:
+            parameters[name in by_keyword].append(parameter)
+            inherited = default.type if isinstance(default, Field) else None
+            notes[name] = written.__annotations__.get(name, inherited)
+        if value:
+            lines.append(f"set_field(self, {name!r}, {value})" if is_frozen else f"self.{name} = {value}")
     if hasattr(written, "__post_init__"):
         lines.append("self.__post_init__()")
-    exec(f"def __init__({', '.join(parameters)}):\n " + "\n ".join(lines or ["pass"]), names)
-    function: Callable[..., None] = names["__init__"]
-    function.__qualname__ = f"{written.__qualname__}.__init__"
-    function.__annotations__ = {**written.__annotations__, "return": None}
+    signature = ", ".join([*parameters[False], *(["*"] if parameters[True] else []), *parameters[True]])
+    function = define(f"def __init__({signature}):\n " + "\n ".join(lines or ["pass"]), names, written)
+    function.__annotations__ = {**notes, "return": None}
     return function
 
 
-def default_and_value(name: str, default: object, names: dict[str, Any]) -> tuple[str, str]:
-    """The default of a parameter as text, and the value of its field; objects in the texts are added to the names."""
+def define(text: str, names: dict[str, Any], written: type) -> Callable[..., Any]:
+    """The function that a text defines with these names, as a method of a class."""
+    exec(text, names)
+    function: Callable[..., Any] = names[text[len("def ") : text.index("(")]]
+    function.__qualname__ = f"{written.__qualname__}.{function.__name__}"
+    return function
+
+
+def parameter_and_value(name: str, default: object, names: dict[str, Any]) -> tuple[str, str]:
+    """The parameter of a field and what the field becomes, as texts, "" for none; objects in them are added to the names."""
+    is_passed = True
     if isinstance(default, Field):
+        is_passed = default.init
         if default.default_factory is not MISSING:
             names[f"make_{name}"] = default.default_factory
-            return "=GIVEN", f"make_{name}() if {name} is GIVEN else {name}"
+            if not is_passed:
+                return "", f"make_{name}()"
+            return f"{name}=GIVEN", f"make_{name}() if {name} is GIVEN else {name}"
         default = default.default
     if default is MISSING:
-        return "", name
+        return (name, name) if is_passed else ("", "")
     names[f"default_{name}"] = default
-    return f"=default_{name}", name
+    return (f"{name}=default_{name}", name) if is_passed else ("", f"default_{name}")
+
+
+def equality(written: type, fields: Mapping[str, Field[Any]]) -> Callable[[Any, Any], bool]:
+    compared = [name for name, field in fields.items() if field.compare]
+    values = [f"({''.join(f'{owner}.{name},' for name in compared)})" for owner in ("self", "other")]
+    lines = ["if other.__class__ is self.__class__:", f" return {values[0]} == {values[1]}"]
+    lines.append("return NotImplemented")
+    return define("def __eq__(self, other):\n " + "\n ".join(lines), {}, written)
+
+
+def hashing(written: type, fields: Mapping[str, Field[Any]]) -> Callable[[Any], int]:
+    hashed = [name for name, field in fields.items() if (field.compare if field.hash is None else field.hash)]
+    return define(
+        f"def __hash__(self):\n return hash(({''.join(f'self.{name},' for name in hashed)}))", {}, written
+    )
 
 
 def refuse_assignment(instance: object, name: str, value: object) -> None:

@@ -218,10 +218,8 @@ def write_changed(path: Path, target: Path, **changes: Json) -> Path:
     sections = {
         name: content[offset : offset + size] for name, (offset, size, _) in document.pop("sections").items()
     }
-    constants = memoryview(sections.pop("constants"))
-    container.write_container(
-        target, [(len(constants), [constants])], lambda: ({**document, **changes}, sections)
-    )
+    constants = np.frombuffer(sections.pop("constants"), np.uint8)
+    container.write_container(target, [constants], lambda: ({**document, **changes}, sections))
     return target
 
 

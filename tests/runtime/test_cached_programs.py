@@ -239,7 +239,7 @@ def constants_of(entry: Path) -> tuple[int, int]:
     return offset, size
 
 
-def test_weights_are_hashed_once_per_version_of_an_entry(
+def test_weights_are_verified_once_per_version_of_an_entry(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = save_model(tmp_path / "m.onnx", WEIGHTS)
@@ -263,7 +263,7 @@ def test_weights_are_hashed_once_per_version_of_an_entry(
         assert len(verified) == expected
 
 
-def test_without_records_weights_are_hashed_at_every_start(
+def test_without_records_weights_are_verified_at_every_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = save_model(tmp_path / "m.onnx", WEIGHTS)

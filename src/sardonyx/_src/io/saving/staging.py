@@ -40,6 +40,13 @@ class StagedFile:
             self._writer.write(data)
         return len(data)
 
+    def write_at(self, offset: int, data: memoryview) -> None:
+        """Writes all bytes at an offset, whatever the position of the file is; several threads may do so at once."""
+        with name_in_errors(self.path):
+            while data:
+                count = os.pwrite(self._file.fileno(), data, offset)
+                data, offset = data[count:], offset + count
+
     def skip_to(self, offset: int) -> None:
         """Seeks to `offset`; a gap reads as zeros and is sparse where the file system supports it."""
         self._file.seek(offset)

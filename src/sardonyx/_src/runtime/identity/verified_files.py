@@ -1,4 +1,4 @@
-"""Records of verified saved programs: their constants are hashed once per version of a file, not at every start.
+"""Records of verified saved programs: their constants are read once per version of a file, not at every start.
 
 The cache folder has a record for each file, with the file's stamp; a hash of the path is its name.  A change of the file
 changes its stamp, unless it happens within the resolution of the clock after the stamp was taken.  So a record counts only

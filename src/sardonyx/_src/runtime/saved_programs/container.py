@@ -2,8 +2,8 @@
 
 The header has the offset, length and hash of the document; the document has the offset, size and hash of each section.
 Constants come first, from the second page on, because they are written while the code is still being compiled.  They are
-mapped instead of read, so that their hash is verified only once per version of the file (`verified_files`).  The document
-comes last.
+mapped instead of read, and instead of a hash they have a checksum, which is verified only once per version of the file
+(`verified_files`).  The document comes last.
 """
 
 from __future__ import annotations
@@ -12,11 +12,14 @@ import hashlib
 import json
 import os
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, TypeAlias, cast
 
+import numpy as np
+
+from sardonyx._src.compile.program.operands.lazy_constants import LazyConstant
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import DecodeError
 from sardonyx._src.io.file_stamps import FileStamp
@@ -24,9 +27,9 @@ from sardonyx._src.io.loading.file_formats import HEAD_BYTES, recognize_format
 from sardonyx._src.io.mapped_files import map_file
 from sardonyx._src.io.regular_files import open_regular
 from sardonyx._src.io.saving.staging import StagedFile, Staging
+from sardonyx._src.ir import Array
+from sardonyx._src.runtime.saved_programs.constant_writer import ConstantWriter, word_sum
 
-# The number of bytes of a constant, and the bytes in parts.
-ConstantBytes: TypeAlias = tuple[int, Iterable[bytes | memoryview]]
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
 DocumentAndSections: TypeAlias = tuple[Mapping[str, Json], Mapping[str, bytes]]
 SDX_MAGIC = b"\x89SDX\r\n\x1a\n"
@@ -42,23 +45,23 @@ CONSTANTS = "constants"
 class Container:
     """An open file: its stamp, its document, and its sections as views of the mapped file.
 
-    constants_digest: the expected SHA-256 of the section of constants, in hexadecimal.
+    constants_checksum: the expected checksum of the section of constants (`word_sum`), in hexadecimal.
     """
 
     stamp: FileStamp
     document: dict[str, Json]
     sections: Mapping[str, memoryview]
-    constants_digest: str
+    constants_checksum: str
 
     def verify_constants(self) -> None:
-        """Raises DecodeError if the hash of the constants is another than expected."""
-        digest = hashlib.sha256(self.sections[CONSTANTS]).hexdigest()
-        require(digest == self.constants_digest, f"the section {CONSTANTS!r} is damaged", PAGE_BYTES)
+        """Raises DecodeError if the checksum of the constants is another than expected."""
+        checksum = f"{word_sum(np.frombuffer(self.sections[CONSTANTS], np.uint8), PAGE_BYTES):016x}"
+        require(checksum == self.constants_checksum, f"the section {CONSTANTS!r} is damaged", PAGE_BYTES)
 
 
 def write_container(
     path: Path,
-    constants: Sequence[ConstantBytes],
+    constants: Sequence[Array | LazyConstant],
     finish: Callable[[], DocumentAndSections],
     mode: int = 0o666,
     *,
@@ -79,20 +82,13 @@ def write_container(
         staging.commit()
 
 
-def write_constants(file: StagedFile, constants: Sequence[ConstantBytes]) -> list[Json]:
-    """Writes the constants; returns the offset, size and hash of their section; gaps between constants are part of it."""
-    sizes = [size for size, _ in constants]
-    digest, end = hashlib.sha256(), 0
-    for offset, (size, parts) in zip(aligned_offsets(sizes), constants, strict=True):
-        if not size:
-            continue
-        file.skip_to(PAGE_BYTES + offset)
-        digest.update(bytes(offset - end))
-        for part in parts:
-            digest.update(part)
-            file.write(part)
-        end = offset + size
-    return [PAGE_BYTES, end, digest.hexdigest()]
+def write_constants(file: StagedFile, constants: Sequence[Array | LazyConstant]) -> list[Json]:
+    """Writes the constants; returns the offset, size and checksum of their section; gaps between constants are part of it."""
+    sizes = [constant.nbytes for constant in constants]
+    offsets = (PAGE_BYTES + offset for offset in aligned_offsets(sizes))
+    dense = (c if isinstance(c, LazyConstant) else np.ascontiguousarray(c) for c in constants)
+    checksum = ConstantWriter(file, zip(offsets, dense, strict=True)).write(sum(sizes))
+    return [PAGE_BYTES, total_extent(sizes), f"{checksum:016x}"]
 
 
 def write_sections(
@@ -147,7 +143,7 @@ def round_up(size: int, to: int) -> int:
 def read_container(
     path: Path, open_file: Callable[[Path], BinaryIO] = open_regular, read_up_to: int = 0
 ) -> Container:
-    """Opens a file and checks all hashes except that of the constants.
+    """Opens a file and checks all hashes; the checksum of the constants is checked by `Container.verify_constants`.
 
     read_up_to: the number of bytes up to which a file is read instead of mapped.
     Raises DecodeError for a file that is damaged or has another format.

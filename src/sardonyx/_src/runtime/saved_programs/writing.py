@@ -18,7 +18,6 @@ from sardonyx._src.compile.lower.operators.own_kernel import C_FUNCTION_KEY
 from sardonyx._src.compile.program import EXACT, Kernel, Precision
 from sardonyx._src.compile.program.encoding import size_functions
 from sardonyx._src.compile.program.encoding.executable import Executable
-from sardonyx._src.compile.program.operands.lazy_constants import iter_bytes
 from sardonyx._src.compile.program.steps.assumptions import Assumptions
 from sardonyx._src.compile.program.steps.program import (
     Action,
@@ -129,13 +128,12 @@ def write_program(
         **encoder.encode_memory(),
     }
     sections = {"model": encode(fallback_model), **encode_slots(executable.encoding)}
-    constants = [(constant.nbytes, iter_bytes(constant)) for constant in encoder.constants]
 
     def link() -> DocumentAndSections:
         code_document, image = code.link_and_describe(document["others"])
         return {**document, **code_document}, {**sections, "code": image}
 
-    write_container(path, constants, link, ENTRY_MODE if entry else FILE_MODE, flushes=not entry)
+    write_container(path, encoder.constants, link, ENTRY_MODE if entry else FILE_MODE, flushes=not entry)
     with suppress(OSError):
         stamp = FileStamp.from_path(os.path.realpath(path))
         if entry:

@@ -48,7 +48,7 @@ class LazyConstant:
     @property
     def rows_per_chunk(self) -> int:
         """The number of rows computed at a time."""
-        return max(MAX_CHUNK_BYTES // max(math.prod(self.row_shape) * self.dtype.itemsize, 1), 1)
+        return max(MAX_CHUNK_BYTES // max(row_bytes(self), 1), 1)
 
     @property
     def nbytes(self) -> int:
@@ -75,15 +75,6 @@ class LazyConstant:
         release_pages(self.source)
         return rows.reshape(self.shape)
 
-    def iter_chunks(self) -> Iterator[Array]:
-        """Chunks of rows in order; each is valid until the next, which reuses its memory."""
-        buffer = np.empty((min(self.rows_per_chunk, self.num_rows), *self.row_shape), self.dtype)
-        for first in range(0, self.num_rows, self.rows_per_chunk):
-            chunk = buffer[: self.num_rows - first]
-            self.fill_rows(chunk, first)
-            yield chunk
-        release_pages(self.source)
-
     def fill_rows(self, rows: Array, first: int) -> None:
         if rows.size:
             self.compute_rows(rows, first)
@@ -103,16 +94,47 @@ def available_threads() -> int:
     return min(cpus, MAX_THREADS)
 
 
+def chunk_ranges(content: Array | LazyConstant) -> Iterator[tuple[int, int]]:
+    """The offsets and sizes in bytes of the chunks in which `read_chunk` reads a constant."""
+    chunk_bytes = MAX_CHUNK_BYTES
+    if isinstance(content, LazyConstant):
+        chunk_bytes = content.rows_per_chunk * row_bytes(content)
+    for start in range(0, content.nbytes, max(chunk_bytes, 1)):
+        yield start, min(chunk_bytes, content.nbytes - start)
+
+
+def read_chunk(content: Array | LazyConstant, start: int, size: int, buffer: Array) -> Array:
+    """The bytes of a chunk, [size] uint8: in `buffer` if they are computed, else a view of the array.
+
+    content: a lazy constant, or a dense array.
+    start, size: as of `chunk_ranges`.
+    buffer: uint8, with room for the chunk.
+    """
+    if not isinstance(content, LazyConstant):
+        return view_as_bytes(content)[start : start + size]
+    chunk = buffer[:size]
+    rows = chunk.view(content.dtype).reshape(-1, *content.row_shape)
+    content.fill_rows(rows, start // row_bytes(content))
+    return chunk
+
+
+def row_bytes(constant: LazyConstant) -> int:
+    return math.prod(constant.row_shape) * constant.dtype.itemsize
+
+
 def iter_bytes(content: Array | LazyConstant) -> Iterator[memoryview]:
     """The bytes of a constant in chunks; each is valid until the next."""
-    if isinstance(content, LazyConstant):
-        yield from (view_as_bytes(chunk).data for chunk in content.iter_chunks())
-        return
-    array = view_as_bytes(np.ascontiguousarray(content))
-    for first in range(0, len(array), MAX_CHUNK_BYTES):
-        chunk = array[first : first + MAX_CHUNK_BYTES]
+    dense = content if isinstance(content, LazyConstant) else np.ascontiguousarray(content)
+    buffer: Array = np.empty(0, np.uint8)
+    for start, size in chunk_ranges(dense):
+        if isinstance(dense, LazyConstant) and len(buffer) < size:
+            buffer = np.empty(size, np.uint8)
+        chunk = read_chunk(dense, start, size, buffer)
         yield chunk.data
-        release_pages(chunk)
+        if not isinstance(dense, LazyConstant):
+            release_pages(chunk)
+    if isinstance(dense, LazyConstant):
+        release_pages(dense.source)
 
 
 def view_as_bytes(array: Array) -> Array:

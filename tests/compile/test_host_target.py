@@ -116,7 +116,8 @@ def test_features_determine_the_class(
     assert classes_of(features, AMD)[0].name == name
     target = target_from_info({**INFO, "features": text_of(features)})
     assert (target.lanes, target.has_fma, target.registers) == (lanes, has_fma, registers)
-    assert target.vendor == "AuthenticAMD"
+    # Programs of other classes do not depend on the vendor, so that they move between machines.
+    assert target.vendor == (AMD if name == "x86-64-v4-zen4" else "")
 
 
 @needs_x86_linux
@@ -165,12 +166,12 @@ def test_a_system_that_does_not_describe_its_processor_has_no_identity(
     """Then LLVM is asked, and programs are not cached."""
     monkeypatch.setattr(processor, "CPUINFO", tmp_path / "cpuinfo")
     processor.host_key.cache_clear()
-    processor.processor_identity.cache_clear()
+    processor.host_identity.cache_clear()
     assert processor.known_host_info() is None
     assert processor.processor_identity() == ()
     monkeypatch.undo()
     processor.host_key.cache_clear()
-    processor.processor_identity.cache_clear()
+    processor.host_identity.cache_clear()
 
 
 @needs_x86_linux

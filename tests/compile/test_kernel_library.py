@@ -80,7 +80,7 @@ def test_a_session_compiles_nothing_that_the_library_has(
     model, x = sx.from_text(MODEL), np.random.default_rng(0).standard_normal((5, 8), np.float32)
     expected = sx.Session(model, engine="native").run({"x": x})["y"]
     kernels = compile_model(model, host_target()).program.kernels
-    codes = {kernel.key: kernel_code(kernel) for kernel in kernels}
+    codes = {kernel.key: kernel_code(kernel, host_target()) for kernel in kernels}
     write_library(folder / f"{class_name}{SUFFIX}", codes)
     class_library.cache_clear()
 
@@ -90,7 +90,7 @@ def test_a_session_compiles_nothing_that_the_library_has(
     monkeypatch.setattr(loaded_kernels, "default_cache", lambda: None)
     monkeypatch.setattr(loaded_kernels, "LOADED", {})
     monkeypatch.setattr(jit, "compile_module", refuse)
-    assert {kernel.key: kernel_code(kernel) for kernel in kernels} == codes
+    assert {kernel.key: kernel_code(kernel, host_target()) for kernel in kernels} == codes
     with pytest.raises(AssertionError, match="the library has the kernel"):
         jit.object_code(jit.Module("another", kernel_module(kernels[0], host_target()).text), None)
     monkeypatch.setattr(jit, "compile_module", compile_module)

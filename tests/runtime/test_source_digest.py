@@ -1,11 +1,16 @@
-"""Source digests: file stamps of a package in a folder, and of an installed one."""
+"""The identity of sources: stamps of a package in a folder, the content of the record of an installed one."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
-from sardonyx._src.runtime.identity.source_digest import installation_stamps, package_stamps
+from sardonyx._src.runtime.identity.source_digest import (
+    installation_identity,
+    package_identity,
+    source_stamps,
+)
 
 
 def make_package(folder: Path) -> Path:
@@ -18,7 +23,7 @@ def make_package(folder: Path) -> Path:
 
 
 def stamped_files(of: Path) -> list[str]:
-    return [os.path.relpath(path, of) for path, *_ in installation_stamps(str(of), "0.1.0")]
+    return [os.path.relpath(path, of) for path, *_ in source_stamps(str(of))]
 
 
 def test_only_files_that_affect_programs_are_stamped(tmp_path: Path) -> None:
@@ -29,34 +34,47 @@ def test_only_files_that_affect_programs_are_stamped(tmp_path: Path) -> None:
     ]
 
 
-def test_a_written_file_changes_the_stamps(tmp_path: Path) -> None:
+def test_a_written_file_changes_the_identity(tmp_path: Path) -> None:
     root = make_package(tmp_path)
-    before = installation_stamps(str(root), "0.1.0")
+    before = installation_identity(str(root), "0.1.0")
     (root / "compile/lower/conv.py").write_text("x = 22\n")
-    assert installation_stamps(str(root), "0.1.0") != before
+    assert installation_identity(str(root), "0.1.0") != before
 
 
-def test_an_installed_package_uses_its_record(tmp_path: Path) -> None:
-    root, record = make_package(tmp_path), tmp_path / "sardonyx-0.1.0.dist-info" / "RECORD"
+def install_package(folder: Path) -> Path:
+    """A package with the record of an installer."""
+    root, record = make_package(folder), folder / "sardonyx-0.1.0.dist-info" / "RECORD"
     record.parent.mkdir()
     record.write_text("sardonyx/__init__.py,,\n")
-    assert stamped_files(root) == ["../sardonyx-0.1.0.dist-info/RECORD"]
-    before = installation_stamps(str(root), "0.1.0")
-    record.unlink()
+    return root
+
+
+def test_an_installed_package_is_identified_by_its_record(tmp_path: Path) -> None:
+    root = install_package(tmp_path)
+    before = installation_identity(str(root), "0.1.0")
+    (root / "compile/lower/conv.py").write_text("x = 22\n")  # installed files are not edited
+    assert installation_identity(str(root), "0.1.0") == before
+    record = tmp_path / "sardonyx-0.1.0.dist-info" / "RECORD"
     record.write_text("sardonyx/__init__.py,,\nsardonyx/ir.py,,\n")
-    assert installation_stamps(str(root), "0.1.0") != before
+    assert installation_identity(str(root), "0.1.0") != before
+
+
+def test_a_copied_installation_has_the_same_identity(tmp_path: Path) -> None:
+    root = install_package(tmp_path / "first")
+    shutil.copytree(tmp_path / "first", tmp_path / "second")
+    copy = tmp_path / "second" / root.name
+    assert installation_identity(str(copy), "0.1.0") == installation_identity(str(root), "0.1.0")
+    assert source_stamps(str(copy)) != source_stamps(str(root))
 
 
 def test_the_record_of_another_version_is_ignored(tmp_path: Path) -> None:
-    root = make_package(tmp_path)
-    (tmp_path / "sardonyx-0.0.9.dist-info").mkdir()
-    (tmp_path / "sardonyx-0.0.9.dist-info" / "RECORD").write_text("")
-    assert "compile/lower/conv.py" in stamped_files(root)
+    root = install_package(tmp_path)
+    assert installation_identity(str(root), "0.0.9") != installation_identity(str(root), "0.1.0")
 
 
-def test_a_package_in_an_archive_has_no_stamps(tmp_path: Path) -> None:
-    assert installation_stamps(str(tmp_path / "archive.zip" / "sardonyx"), "0.1.0") == []
+def test_a_package_in_an_archive_has_no_identity(tmp_path: Path) -> None:
+    assert installation_identity(str(tmp_path / "archive.zip" / "sardonyx"), "0.1.0") == ""
 
 
-def test_the_sources_of_this_process_have_stamps() -> None:
-    assert package_stamps()
+def test_the_sources_of_this_process_have_an_identity() -> None:
+    assert package_identity()

@@ -13,6 +13,7 @@ import logging
 import os
 import sys
 import time
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -65,7 +66,8 @@ class ObjectCache:
         try:
             with open_private_file(path) as file:
                 content = file.read()
-            os.utime(path)  # for least-recently-used trimming
+            with suppress(OSError):  # the folder may be read-only
+                os.utime(path)  # for least-recently-used trimming
         except OSError as error:
             warn_not_private(error)
             return None

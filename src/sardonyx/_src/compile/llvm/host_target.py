@@ -10,6 +10,9 @@ import json
 import os
 import platform
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,7 +20,14 @@ from pathlib import Path
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.linker.features import CPUINFO, X86_FLAGS, host_features, saved_program_machine
 from sardonyx._src.compile.llvm.cache import default_cache
-from sardonyx._src.compile.llvm.target_classes import AMD, CLASSES, TargetClass, classes_of, target_of
+from sardonyx._src.compile.llvm.target_classes import (
+    AMD,
+    CLASSES,
+    TargetClass,
+    classes_of,
+    relevant_vendor,
+    target_of,
+)
 from sardonyx._src.errors import InputError, MissingPackage, UnsupportedProcessor
 
 IDENTITY_FIELDS = frozenset(  # fields of /proc/cpuinfo that distinguish processors, on AArch64
@@ -27,6 +37,7 @@ LINUX_TRIPLE = "x86_64-unknown-linux-gnu"
 HOST_INFO_ENTRY = "host info"
 VENDOR_OF_CPU = (("znver", AMD),)  # by the first letters of LLVM's name of a processor
 PathStamp = tuple[str, int, int, int]  # path, size, times of modification and change
+CROSS_TARGET = ContextVar("CROSS_TARGET", default="")  # the class for which this context compiles, or ""
 
 
 def known_host_info() -> dict[str, str] | None:
@@ -87,19 +98,64 @@ def target_from_info(info: dict[str, str], class_name: str = "") -> Target:
     return target_of(chosen, info["triple"], info["compiler"], vendor_of(info["cpu"]))
 
 
-@cache
 def processor_identity() -> tuple[str, ...]:
-    """What programs depend on of this processor; empty if the system does not describe it.
+    """What programs depend on of this processor, or of the class for which this context compiles; empty if the system does
+    not describe its processor.
 
     It is found without llvmlite, without which programs that are compiled already run.
     Raises InputError and UnsupportedProcessor for a wrong `SARDONYX_TARGET`.
     """
+    name = CROSS_TARGET.get()
+    return class_identity(find_class(name)) if name else host_identity()
+
+
+@cache
+def host_identity() -> tuple[str, ...]:
+    """`processor_identity` of this machine."""
     if not CPUINFO.is_file():
         return ()
     if saved_program_machine() != "x86_64":
         return tuple(cpu_identity())
-    chosen = choose_class(linux_features(), vendor(), os.environ.get("SARDONYX_TARGET", ""))
-    return "" if chosen is None else chosen.name, vendor()
+    return class_identity(choose_class(linux_features(), vendor(), os.environ.get("SARDONYX_TARGET", "")))
+
+
+def class_identity(chosen: TargetClass | None) -> tuple[str, ...]:
+    """What programs for processors of a class depend on; of None, for those of no class."""
+    return ("", vendor()) if chosen is None else (chosen.name, relevant_vendor(chosen, vendor()))
+
+
+@contextmanager
+def compile_for_class(name: str) -> Iterator[None]:
+    """In this context, programs are compiled for a class of processors, which need not be this machine's; "": for this one.
+
+    Such programs can be written, not run.  Raises InputError for a class that does not exist, and for any class on another
+    kind of machine.
+    """
+    if name:
+        find_class(name)
+        if saved_program_machine() != "x86_64":
+            raise InputError("target must be omitted on this machine, which has no classes", name="target")
+    token = CROSS_TARGET.set(name)
+    try:
+        yield
+    finally:
+        CROSS_TARGET.reset(token)
+
+
+def find_class(name: str, argument: str = "target") -> TargetClass:
+    """The class of this name; raises InputError, which names the argument, if there is none."""
+    known = {target_class.name: target_class for target_class in CLASSES}
+    if name not in known:
+        raise InputError(f"{argument} must be one of {', '.join(known)}; got {name!r}", name=argument)
+    return known[name]
+
+
+def cross_target(info: dict[str, str]) -> Target | None:
+    """The target of the class for which this context compiles; None if it compiles for this machine."""
+    name = CROSS_TARGET.get()
+    if not name:
+        return None
+    return target_of(find_class(name), info["triple"], info["compiler"], vendor_of(info["cpu"]))
 
 
 def choose_class(features: set[str], of_vendor: str, name: str) -> TargetClass | None:
@@ -109,21 +165,15 @@ def choose_class(features: set[str], of_vendor: str, name: str) -> TargetClass |
 
 
 def require_class(name: str, classes: list[TargetClass], features: set[str]) -> TargetClass:
-    known = {target_class.name: target_class for target_class in CLASSES}
-    if name not in known:
-        raise InputError(
-            f"SARDONYX_TARGET must be one of {', '.join(known)}; got {name!r}", name="SARDONYX_TARGET"
-        )
-    if known[name] not in classes:
-        missing = tuple(X86_FLAGS[f] for f in known[name].features if f not in features) or (
-            known[name].vendor,
-        )
+    chosen = find_class(name, "SARDONYX_TARGET")
+    if chosen not in classes:
+        missing = tuple(X86_FLAGS[f] for f in chosen.features if f not in features) or (chosen.vendor,)
         raise UnsupportedProcessor(
             f"SARDONYX_TARGET must be a class of this processor ({', '.join(c.name for c in classes) or 'none'}); "
             f"got {name!r}, which requires {', '.join(missing)}",
             features=missing,
         )
-    return known[name]
+    return chosen
 
 
 def own_target(info: dict[str, str], names: set[str]) -> Target:

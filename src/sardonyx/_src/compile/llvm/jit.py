@@ -17,6 +17,7 @@ from sardonyx._src.compile.llvm import async_compile, compiler
 from sardonyx._src.compile.llvm.cache import ObjectCache
 from sardonyx._src.compile.llvm.executable_memory import CODE_OWNERS, ExecutableMemory
 from sardonyx._src.compile.llvm.host_target import (
+    cross_target,
     known_host_info,
     missing_llvmlite,
     store_host_info,
@@ -41,11 +42,22 @@ def host_target() -> Target:
 
     Raises MissingPackage without llvmlite; InputError and UnsupportedProcessor for a wrong `SARDONYX_TARGET`.
     """
+    return target_from_info(machine_info(), os.environ.get("SARDONYX_TARGET", ""))
+
+
+@cache
+def machine_info() -> dict[str, str]:
+    """The description of this processor; raises MissingPackage without llvmlite."""
     info = known_host_info()
     if info is None:
         info = query_host_info()
         store_host_info(info)
-    return target_from_info(info, os.environ.get("SARDONYX_TARGET", ""))
+    return info
+
+
+def compile_target() -> Target:
+    """The target for which this context compiles programs: that of this machine, unless `compile_for_class` names another."""
+    return cross_target(machine_info()) or host_target()
 
 
 def query_host_info() -> dict[str, str]:
@@ -133,19 +145,24 @@ def load(module: Module | str, names: Sequence[str], cache: ObjectCache | None =
     return Library(object_code(Module.of_text(module) if isinstance(module, str) else module, cache), names)
 
 
-def compile_module_async(module: Module, cache: ObjectCache | None) -> None:
-    """Queues a module for the compile workers, if there are any, unless its code exists."""
-    target = host_target()
-    if library_code(module) is None and (cache is None or not cache.has(target.key, module.cache_key)):
+def compile_module_async(module: Module, cache: ObjectCache | None, target: Target | None = None) -> None:
+    """Queues a module for the compile workers, if there are any, unless its code exists.  target: None for this machine."""
+    target = target or host_target()
+    if library_code(module, target) is None and (
+        cache is None or not cache.has(target.key, module.cache_key)
+    ):
         async_compile.submit_module(target, module.cache_key, module.text, quick=module.quick)
 
 
-def object_code(module: Module, cache: ObjectCache | None) -> bytes:
-    """The code of a module: from a library, from the cache, from a worker that compiles it, or compiled here."""
-    code = library_code(module)
+def object_code(module: Module, cache: ObjectCache | None, target: Target | None = None) -> bytes:
+    """The code of a module: from a library, from the cache, from a worker that compiles it, or compiled here.
+
+    target: None for this machine.
+    """
+    target, key = target or host_target(), module.cache_key
+    code = library_code(module, target)
     if code is not None:
         return code
-    target, key = host_target(), module.cache_key
     code = None if cache is None else cache.get(target.key, key)
     if code is None:
         code = async_compile.take_code(target, key)
@@ -158,10 +175,10 @@ def object_code(module: Module, cache: ObjectCache | None) -> bytes:
     return code
 
 
-def library_code(module: Module) -> bytes | None:
-    """The code of a module in the library of this machine's class, if there is one that has it and that may be used."""
+def library_code(module: Module, target: Target) -> bytes | None:
+    """The code of a module in the library of the target's class, if there is one that has it and that may be used."""
     is_used = may_use_library() and not module.quick
-    library = class_library(host_target().class_name) if is_used else None
+    library = class_library(target.class_name) if is_used else None
     code = None if library is None else library.get(module.name)
     if code is not None:
         FOUND_IN_LIBRARY.add(module.name)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.llvm import jit
 from sardonyx._src.compile.llvm.cache import default_cache
-from sardonyx._src.compile.llvm.jit import LLVM_LOCK, Library, Module, host_target
+from sardonyx._src.compile.llvm.jit import LLVM_LOCK, Library, Module, compile_target, host_target
 from sardonyx._src.compile.llvm.kernel_origin import may_use_library
 from sardonyx._src.compile.program import Kernel
 
@@ -30,7 +30,7 @@ def is_loaded(kernel: Kernel) -> bool:
 
 def load_kernel(kernel: Kernel) -> Library:
     """The code of a kernel, which replaces code that has another origin than it may have."""
-    library = Library(kernel_code(kernel), [symbol_name(kernel)])
+    library = Library(kernel_code(kernel, host_target()), [symbol_name(kernel)])
     with LLVM_LOCK:
         if is_loaded(kernel):  # by another thread
             return LOADED[kernel.key]
@@ -57,7 +57,8 @@ def count_library_kernels(kernels: Iterable[Kernel]) -> int:
 def compile_kernel_async(kernel: Kernel) -> None:
     """Queues a kernel for the compile workers, if there are any, unless it is loaded or its code exists."""
     if not is_loaded(kernel):
-        jit.compile_module_async(kernel_module(kernel, host_target()), default_cache())
+        target = compile_target()
+        jit.compile_module_async(kernel_module(kernel, target), default_cache(), target)
 
 
 def symbol_name(kernel: Kernel) -> str:
@@ -65,9 +66,9 @@ def symbol_name(kernel: Kernel) -> str:
     return f"sx_{hashlib.sha256(kernel.key.encode()).hexdigest()[:24]}"
 
 
-def kernel_code(kernel: Kernel) -> bytes:
-    """The object code of a kernel, compiled unless it exists."""
-    return jit.object_code(kernel_module(kernel, host_target()), default_cache())
+def kernel_code(kernel: Kernel, target: Target) -> bytes:
+    """The object code of a kernel for a target, compiled unless it exists."""
+    return jit.object_code(kernel_module(kernel, target), default_cache(), target)
 
 
 def kernel_module(kernel: Kernel, target: Target) -> Module:

@@ -74,6 +74,12 @@ def target_of(target_class: TargetClass, triple: str, compiler: str, vendor: str
         has_fma="fma" in target_class.features,
         registers=32 if target_class.lanes == 16 else 16,
         compiler=compiler,
-        vendor=vendor,
+        vendor=relevant_vendor(target_class, vendor),
         class_name=target_class.name,
     )
+
+
+def relevant_vendor(target_class: TargetClass, vendor: str) -> str:
+    """The vendor of a class, or that of a processor if programs for the class depend on it; else ""."""
+    depends = "avx512bf16" in target_class.features  # which products of bfloat16 are faster
+    return target_class.vendor or (vendor if depends else "")

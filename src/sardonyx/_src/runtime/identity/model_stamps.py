@@ -77,7 +77,7 @@ def stamp_content(stamp: FileStamp) -> FileStamp | BytesStamp:
             after = FileStamp.from_descriptor(stamp.path, file.fileno())
     except (OSError, InvalidModel):  # InvalidModel: a directory, a device
         return stamp
-    if after == stamp and not after.is_racily_clean:
+    if after == stamp and not stamp.is_racily_clean:
         if len(CONTENT_STAMPS) >= MAX_CONTENT_STAMPS:
             CONTENT_STAMPS.clear()
         CONTENT_STAMPS[stamp] = content

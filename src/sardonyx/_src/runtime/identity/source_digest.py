@@ -1,13 +1,17 @@
-"""Stamps of Sardonyx's own sources.  They are part of the names of cached programs, which are valid for these sources only.
+"""Identity of Sardonyx's own sources.  It is part of the names of cached programs, which are valid for these sources only.
 
-Stamps are used instead of hashes since they cost only a few calls of the file system.
+An installation is identified by the content of its RECORD, which lists the hashes of its files, so that the programs of
+an image of a container are valid wherever the image is unpacked.  The sources of a checkout are identified by stamps, since
+hashing them takes longer than opening a cached program.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import sardonyx._src.compile as compile_package
 from sardonyx._src.compile.llvm.host_target import PathStamp, path_stamp
@@ -17,23 +21,29 @@ from sardonyx._src.compile.llvm.sources import record_path
 PROGRAM_PACKAGES = ("compile", "convert", "infer", "rewrite")
 
 
-def package_stamps() -> list[PathStamp]:
-    """The stamps of this process's sources; empty if the sources are not files, as in a zip archive."""
+def package_identity() -> str:
+    """The identity of this process's sources; empty if the sources are not files, as in a zip archive."""
     package = os.path.dirname(compile_package.__path__[0])
-    return installation_stamps(package, sys.modules[compile_package.__name__.partition(".")[0]].__version__)
+    return installation_identity(package, sys.modules[compile_package.__name__.partition(".")[0]].__version__)
 
 
-def installation_stamps(package: str, version: str) -> list[PathStamp]:
-    """The stamp of the installation's RECORD, or else of the files that determine programs.
+def installation_identity(package: str, version: str) -> str:
+    """The hash of an installation's RECORD, or else of the stamps of the files that determine programs.
 
-    RECORD is the list of files that an installer writes: installed files are not edited, and every installation writes a new
-    RECORD.  Hashing the files would take longer than opening a cached program.
+    RECORD is the list of files, with their hashes, that an installer writes: installed files are not edited, and every
+    installation writes a new RECORD.
     """
-    record = record_path(package, version)
     try:
-        return [path_stamp(record, os.stat(record))]
+        content = Path(record_path(package, version)).read_bytes()
     except OSError:
-        stamps = sorted(s for name in PROGRAM_PACKAGES for s in folder_stamps(os.path.join(package, name)))
+        stamps = source_stamps(package)
+        content = repr(stamps).encode() if stamps else b""
+    return hashlib.sha256(content).hexdigest() if content else ""
+
+
+def source_stamps(package: str) -> list[PathStamp]:
+    """The stamps of the files of a package that determine programs; empty if they are not files."""
+    stamps = sorted(s for name in PROGRAM_PACKAGES for s in folder_stamps(os.path.join(package, name)))
     facade = os.path.join(package, "__init__.py")  # contains the version
     return [path_stamp(facade, os.stat(facade)), *stamps] if stamps else []
 

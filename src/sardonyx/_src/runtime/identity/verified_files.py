@@ -14,57 +14,34 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 
-from sardonyx._src.compile.llvm.cache import default_folder, open_private, warn_not_private
 from sardonyx._src.errors import LimitError
 from sardonyx._src.io.file_stamps import FileStamp
-from sardonyx._src.io.private_files import make_private_folder, open_private_file
+from sardonyx._src.runtime.identity.records import read_records, record_folders, touch_record, write_record
 from sardonyx._src.threads import start_thread
 
-MAX_RECORDS = 4096  # if there are more, the oldest ones are removed
 RECORDS = "verified"  # the folder in the cache folder
 VERIFIED: set[FileStamp] = set()  # stamps of the files that this process has verified
 
 
 def is_verified(stamp: FileStamp) -> bool:
     """Whether this version of a file was verified, by this process or an earlier one; updates the time of its last use."""
-    path = record_path(stamp.path)
-    result = stamp in VERIFIED or (path is not None and has_record(path, stamp))
-    if result and path is not None:
-        with suppress(OSError):
-            os.utime(path)
+    name = record_name(stamp.path)
+    result = stamp in VERIFIED or has_record(name, stamp)
+    if result:
+        touch_record(RECORDS, name)
     return result
 
 
-def has_record(path: Path, stamp: FileStamp) -> bool:
-    """Whether the record at a path is for this version of a file, and was written after the file was changed."""
-    try:
-        with open_private_file(path) as file:
-            is_current = file.read() == encode_stamp(stamp)
-            return is_current and os.fstat(file.fileno()).st_mtime_ns > stamp.changed
-    except FileNotFoundError:
-        return False
-    except OSError as error:
-        warn_not_private(error)
-        return False
+def has_record(name: str, stamp: FileStamp) -> bool:
+    """Whether the record of this name is for this version of a file, and was written after the file was changed."""
+    content = encode_stamp(stamp)
+    return any(record == content and time > stamp.changed for record, time in read_records(RECORDS, name))
 
 
 def record_verified(stamp: FileStamp) -> None:
     """Records that this version of a file is intact; best effort."""
     VERIFIED.add(stamp)
-    path = record_path(stamp.path)
-    if path is None:
-        return
-    temporary = path.with_name(f"{os.urandom(8).hex()}.tmp")
-    try:
-        make_private_folder(path.parent)
-        with open(temporary, "xb", opener=open_private) as file:
-            file.write(encode_stamp(stamp))
-        os.replace(temporary, path)
-        trim_records(path.parent)
-    except OSError as error:
-        warn_not_private(error)
-        with suppress(OSError):
-            temporary.unlink()
+    write_record(RECORDS, record_name(stamp.path), encode_stamp(stamp))
 
 
 def record_when_flushed(stamp: FileStamp) -> None:
@@ -89,28 +66,21 @@ def record_when_flushed(stamp: FileStamp) -> None:
 
 def last_use(path: Path) -> int:
     """The time of a file's last use, in nanoseconds: the time of its record, or else the file's own modification time."""
-    record = record_path(os.path.realpath(path))
-    try:
-        return (path if record is None else record).stat().st_mtime_ns
-    except OSError:
-        return path.stat().st_mtime_ns
+    name = record_name(os.path.realpath(path))
+    for folder in record_folders(RECORDS):
+        with suppress(OSError):
+            return (folder / name).stat().st_mtime_ns
+    return path.stat().st_mtime_ns
 
 
-def record_path(path: str) -> Path | None:
-    """The path of a file's record; None without a cache folder."""
-    folder = default_folder()
-    return None if folder is None else folder / RECORDS / hashlib.sha256(os.fsencode(path)).hexdigest()[:32]
+def record_name(path: str) -> str:
+    """The name of a file's record."""
+    return hashlib.sha256(os.fsencode(path)).hexdigest()[:32]
+
+
+def digest_text(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def encode_stamp(stamp: FileStamp) -> bytes:
     return repr((stamp.path, stamp.device, stamp.inode, stamp.size, stamp.modified, stamp.changed)).encode()
-
-
-def trim_records(folder: Path) -> None:
-    """Removes the oldest quarter of the records if there are too many."""
-    names = os.listdir(folder)
-    if len(names) <= MAX_RECORDS:
-        return
-    paths = sorted((folder / name for name in names), key=lambda path: path.lstat().st_mtime_ns)
-    for path in paths[: len(paths) // 4]:
-        path.unlink(missing_ok=True)

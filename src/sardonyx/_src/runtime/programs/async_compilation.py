@@ -29,6 +29,6 @@ def async_compilation() -> Iterator[None]:
 def compile_runner_async(target: Target) -> None:
     """Queues the tape runner and the fast entry, which every program needs, unless this process has loaded them."""
     if thread_pool.PROCESS.runner is None:
-        compile_module_async(thread_pool.run_loop_module(target), default_cache())
+        compile_module_async(thread_pool.run_loop_module(target), default_cache(), target)
     if not ENTRIES:
-        compile_module_async(entry_module(target, FIELDS), default_cache())
+        compile_module_async(entry_module(target, FIELDS), default_cache(), target)

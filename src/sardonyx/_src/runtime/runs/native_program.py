@@ -10,7 +10,7 @@ import numpy as np
 from numpy import empty
 
 from sardonyx._src.compile.executor.fast_entry import DONE, READY, RESIZED
-from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.llvm.jit import compile_target
 from sardonyx._src.compile.llvm.kernel_origin import kernels_from
 from sardonyx._src.compile.llvm.loaded_kernels import count_library_kernels
 from sardonyx._src.compile.program import EXACT, Buffer, Precision
@@ -247,7 +247,7 @@ def compile_for_host(
     from sardonyx._src.compile.pipeline import compile_model
     from sardonyx._src.runtime.programs.async_compilation import compile_runner_async
 
-    target = host_target()
+    target = compile_target()
     compile_runner_async(target)
     return compile_model(
         model,

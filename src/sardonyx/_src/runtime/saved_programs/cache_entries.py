@@ -13,7 +13,6 @@ costs only time.
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 import shutil
@@ -27,7 +26,7 @@ import numpy as np
 
 from sardonyx._src.compile.linker import features
 from sardonyx._src.compile.llvm.cache import default_folder, warn_not_private
-from sardonyx._src.compile.llvm.host_target import compiler_stamp, processor_identity
+from sardonyx._src.compile.llvm.host_target import compiler_version, processor_identity
 from sardonyx._src.compile.llvm.kernel_origin import Start
 from sardonyx._src.compile.program import EXACT, Precision
 from sardonyx._src.compile.program.encoding.executable import Executable
@@ -36,6 +35,7 @@ from sardonyx._src.compile.program.steps.program import FallbackOp, Program
 from sardonyx._src.compile.program.verification.defects import DEFECTS
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import CompilationError, DecodeError, are_defects_fatal
+from sardonyx._src.io.file_stamps import BytesStamp
 from sardonyx._src.io.loading.load import pause_gc
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.io.private_files import make_private_folder, open_private_file
@@ -43,11 +43,12 @@ from sardonyx._src.ir import Model
 from sardonyx._src.ir.walk import model_tensors
 from sardonyx._src.runtime.declarations.inner_declarations import StaticDeclarations
 from sardonyx._src.runtime.identity.model_stamps import ModelStamp
-from sardonyx._src.runtime.identity.source_digest import package_stamps
-from sardonyx._src.runtime.identity.verified_files import last_use
+from sardonyx._src.runtime.identity.source_digest import package_identity
+from sardonyx._src.runtime.identity.verified_files import digest_text, last_use
 from sardonyx._src.runtime.programs.stats import RunCounters
 from sardonyx._src.runtime.runs.native_program import NativeProgram
 from sardonyx._src.runtime.saved_programs import image as images
+from sardonyx._src.runtime.saved_programs.entry_aliases import find_entry, write_aliases_later
 from sardonyx._src.runtime.saved_programs.image import ProgramImage
 from sardonyx._src.runtime.saved_programs.saved_engine import SavedProgram
 
@@ -238,19 +239,56 @@ def trim_folder(folder: Path) -> None:
 
 
 def entry_path(stamp: ModelStamp, precision: Precision = EXACT) -> Path | None:
-    """The path at which the program of this version of a file is cached; None if it cannot be cached.
+    """The path at which the program of this version of a file is cached, under the name of a copy if there is an entry for
+    one; None if it cannot be cached.
 
     A process without llvmlite cannot compile, but it can run the code of any compiler: it gets the path of an existing entry,
     or None.
     """
+    folder = program_folder()
+    if folder is None:
+        return None
+    name, compiler = entry_name(stamp, precision), compiler_part()
+    own = folder / f"{name}-{compiler}.sdx" if compiler else None
+    if own is None:
+        own = max(folder.glob(f"{name}-{'?' * NAME_DIGITS}.sdx"), default=None)
+    if (own is not None and own.exists()) or isinstance(stamp, BytesStamp):
+        return own
+    target = find_entry(stamp, name, variant_of(precision))
+    if target is None or not target.endswith(compiler):
+        return own
+    copy = folder / f"{target}.sdx"
+    return copy if copy.exists() else own
+
+
+def program_folder() -> Path | None:
+    """The folder of the entries; None if programs are not cached."""
     folder = default_folder()
     if folder is None or features.saved_program_machine() is None or not environment_digest():
         return None
-    name = digest_text(repr((NAME_FORMAT, stamp, precision, environment_digest())))
-    compiler = compiler_stamp()
-    if compiler is None:
-        return max((folder / "programs").glob(f"{name}-{'?' * NAME_DIGITS}.sdx"), default=None)
-    return folder / "programs" / f"{name}-{digest_text(repr(compiler))[:NAME_DIGITS]}.sdx"
+    return folder / "programs"
+
+
+def entry_name(stamp: ModelStamp, precision: Precision) -> str:
+    """The first part of the name of an entry."""
+    return digest_text(repr((stamp, variant_of(precision))))
+
+
+def variant_of(precision: Precision) -> str:
+    """What an entry depends on besides its model and the compiler."""
+    return repr((NAME_FORMAT, precision, environment_digest()))
+
+
+def compiler_part() -> str:
+    """The part of a name for the compiler; empty without llvmlite."""
+    version = compiler_version()
+    return digest_text(version)[:NAME_DIGITS] if version else ""
+
+
+def alias_entry(stamp: ModelStamp, precision: Precision, path: Path) -> None:
+    """Lets copies of these files find their entry, as soon as a thread has read them.  path: of the entry."""
+    if not isinstance(stamp, BytesStamp):
+        write_aliases_later(stamp, entry_name(stamp, precision), variant_of(precision), path.stem)
 
 
 def specialized_path(general: Path, assumptions: Assumptions) -> Path:
@@ -264,15 +302,16 @@ def specialized_paths(general: Path) -> list[Path]:
     return sorted(general.parent.glob(f"{general.stem}-{'?' * NAME_DIGITS}.sdx"), key=last_use)
 
 
-@cache
 def environment_digest() -> str:
     """A hash of everything that a program depends on except its model and the compiler: versions, processor, sources.
 
     Empty if the sources of Sardonyx are not files, or the processor is unknown: nothing would distinguish two of them.
     """
-    ours, processor = package_stamps(), processor_identity()
+    return digest_environment(processor_identity())
+
+
+@cache
+def digest_environment(processor: tuple[str, ...]) -> str:
+    """`environment_digest` for a processor."""
+    ours = package_identity()
     return digest_text(repr((sys.version, np.__version__, processor, ours))) if ours and processor else ""
-
-
-def digest_text(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()

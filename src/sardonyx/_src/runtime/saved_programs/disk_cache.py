@@ -34,6 +34,7 @@ from sardonyx._src.runtime.programs.async_compilation import async_compilation
 from sardonyx._src.runtime.programs.stats import RunCounters
 from sardonyx._src.runtime.saved_programs.cache_entries import (
     SpecializedEntries,
+    alias_entry,
     entry_path,
     read_entry,
     trim_folder,
@@ -229,5 +230,8 @@ def store_program(key: ProgramKey, model: Model, executable: Executable) -> Cach
     if not write_entry(path, model, declarations, executable):
         return None
     cached = open_cached_program(key)
+    if cached is not None:
+        assert not isinstance(key.content, ModelDigest), "such programs have no path"
+        alias_entry(key.content, key.precision, path)
     trim_folder(path.parent)
     return cached

@@ -113,7 +113,7 @@ def write_program(
     if saved_program_machine() is None:
         raise SardonyxError("saved programs require Linux on x86-64 or AArch64")
     # Workers compile while constants are packed and written.
-    code = ProgramCode(executable, jit.host_target(), FIELDS)
+    code = ProgramCode(executable, jit.compile_target(), FIELDS)
     fallback_model, node_numbers = extract_fallback_model(executable.program)
     encoder = TensorEncoder(executable.plan)
     document: dict[str, Json] = {
@@ -160,7 +160,7 @@ class ProgramCode:
             text = size_functions.size_function_module("sizes", self.program, self.encoding)
             self.others.append(Module.of_text(text, quick=True))
         for module in self.others:
-            jit.compile_module_async(module, default_cache())
+            jit.compile_module_async(module, default_cache(), target)
         for kernel in self.kernels:
             loaded_kernels.compile_kernel_async(kernel)
 
@@ -169,8 +169,8 @@ class ProgramCode:
         names = [*RUNNER, *sized_entry.ENTRIES, *map(loaded_kernels.symbol_name, self.kernels)]
         names += [] if self.program.is_static else ["sizes"]
         objects = [
-            *map(loaded_kernels.kernel_code, self.kernels),
-            *(jit.object_code(module, default_cache()) for module in self.others),
+            *(loaded_kernels.kernel_code(kernel, self.target) for kernel in self.kernels),
+            *(jit.object_code(module, default_cache(), self.target) for module in self.others),
         ]
         return link.link_objects(objects, names)
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import field
 
 from sardonyx._src.compile.codegen import Target
-from sardonyx._src.compile.llvm.compile_workers import CompileJob, WorkerPool, encode_request
+from sardonyx._src.compile.llvm.compile_workers import MAX_WORKERS, CompileJob, WorkerPool, encode_request
 from sardonyx._src.dataclass import dataclass
 
 MIN_MODULES = 3  # for fewer modules, no worker is started
@@ -66,12 +66,17 @@ PROGRESS = CompileProgress()
 
 
 @contextmanager
-def async_compilation(processors: int) -> Iterator[None]:
-    """Compile submitted modules in workers for the duration of the block, if there is more than one processor."""
+def async_compilation(
+    processors: int, affordable_workers: Callable[[], int] = lambda: MAX_WORKERS
+) -> Iterator[None]:
+    """Compile submitted modules in workers for the duration of the block, if there is more than one processor.
+
+    affordable_workers: the number of workers for which there is memory.
+    """
     with LOCK:
         active = ActiveCompiler.compiler
         if active is None and processors > 1:
-            pool = WorkerPool(processors, lambda: PROGRESS.add(done=1))
+            pool = WorkerPool(min(processors, affordable_workers()), lambda: PROGRESS.add(done=1))
             active = ActiveCompiler.compiler = AsyncCompiler(pool)
         if active is not None:
             active.users += 1

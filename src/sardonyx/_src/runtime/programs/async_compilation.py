@@ -11,6 +11,7 @@ from sardonyx._src.compile.llvm.cache import default_cache
 from sardonyx._src.compile.llvm.jit import compile_module_async
 from sardonyx._src.runtime.limits import thread_pool
 from sardonyx._src.runtime.limits.cpus import available_cpus
+from sardonyx._src.runtime.limits.free_memory import affordable_workers
 from sardonyx._src.runtime.programs.arrays import ENTRIES, FIELDS, entry_module
 
 
@@ -20,7 +21,7 @@ def async_compilation() -> Iterator[None]:
 
     One worker starts at once if only LLVM can describe the processor: it does so while this process goes on.
     """
-    with async_compile.async_compilation(available_cpus()):
+    with async_compile.async_compilation(available_cpus(), affordable_workers):
         if host_target.known_host_info() is None:
             async_compile.start_worker()
         yield

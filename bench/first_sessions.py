@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 
@@ -53,7 +54,7 @@ def measure(name: str, runs: int) -> Profile:
     return Profile(count_nodes(model), stages, min(sample["session"] for sample in samples))
 
 
-def start(folder: Path, *arguments: Path) -> dict:
+def start(folder: Path, *arguments: Path) -> dict[str, Any]:
     """What a fresh process measures that finds kernels in the cache, and no programs."""
     cache = folder / "cache"
     shutil.rmtree(cache / "programs", ignore_errors=True)
@@ -62,7 +63,8 @@ def start(folder: Path, *arguments: Path) -> dict:
     done = subprocess.run(
         program, env=environment | {"SARDONYX_CACHE": str(cache)}, capture_output=True, text=True, check=True
     )
-    return json.loads(done.stdout.splitlines()[-1])
+    sample: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return sample
 
 
 def inputs_of(name: str, folder: Path) -> tuple[Path, Path]:

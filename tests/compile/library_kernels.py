@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest.mock import patch
 
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.llvm import jit, loaded_kernels
 from sardonyx._src.compile.llvm.jit import Library, host_target
 from sardonyx._src.compile.llvm.loaded_kernels import kernel_code, symbol_name
@@ -26,9 +27,9 @@ class GrowingLibrary:
         return CODES.get(name)
 
 
-def record_code(kernel: Kernel) -> bytes:
-    code = CODES.setdefault(kernel.key, kernel_code(kernel))
-    TEXTS[kernel.key] = kernel.source(symbol_name(kernel), host_target())
+def record_code(kernel: Kernel, target: Target) -> bytes:
+    code = CODES.setdefault(kernel.key, kernel_code(kernel, target))
+    TEXTS[kernel.key] = kernel.source(symbol_name(kernel), target)
     return code
 
 

@@ -15,6 +15,7 @@ from sardonyx._src.compile.kernels.gemm.packing.packing_kernel import (
     copy_into_panels,
 )
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import make_tile
+from sardonyx._src.compile.kernels.tuning import tuning_for
 from sardonyx._src.compile.llvm.jit import host_target, load
 
 Floats = NDArray[np.float32]
@@ -40,7 +41,7 @@ def compute_expected(b: Floats, width: int) -> Floats:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_panels_hold_every_element(shape: tuple[int, int, int], order: tuple[int, ...]) -> None:
     b = draw_strided(shape, order)
-    for vectors in (1, 4):
+    for vectors in tuning_for(host_target()).gemm.tile_rows:
         tile = make_tile(vectors, host_target())
         assert np.array_equal(make_lazy_panels(b, tile).materialize(), compute_expected(b, tile.width))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Sequence
 
 import pytest
@@ -212,6 +214,23 @@ def test_a_matcher_that_a_user_replaces_is_used_and_changes_the_key_of_programs(
     monkeypatch.delitem(registry.MATCHERS, SOFTMAX)
     assert [region.kind for region in regions_of(SOFTMAX_TEXT)] == ["Fallback", "Elementwise"]
     assert SOFTMAX in registry.user_matchers()
+
+
+REMOVE = """
+from sardonyx._src.compile.lower.registry import lowering_of
+from sardonyx._src.compile.partition.regions import registry
+lowering_of("Softmax")
+key = next(key for key in registry.MATCHERS if key[1] == "Softmax")
+assert registry.user_matchers() == ()
+del registry.MATCHERS[key]
+print(registry.user_matchers() == (key,))
+"""
+
+
+def test_a_matcher_that_a_user_removes_changes_the_key_whatever_imported_it() -> None:
+    """In a new process, where a lowering is looked up first."""
+    done = subprocess.run([sys.executable, "-c", REMOVE], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
 
 
 def test_an_operator_has_one_matcher() -> None:

@@ -24,7 +24,7 @@ OPERATOR_INDEX = Index(f"{COMPILE}.lower.operators", Path(__file__).parents[2] /
 OWN_KERNEL = "OwnKernel"  # the kind of regions with native kernels that callers of the package define
 PATTERNS: dict[Key, list[Matcher]] = {}
 MATCHERS: dict[Key, Matcher] = {}
-SHIPPED: dict[Key, Matcher] = {}  # the matchers of this package, for each operator that was looked up
+SHIPPED: dict[Key, Matcher] = {}  # the matchers of this package
 
 
 def matches(name: str, *versions: int, domain: str = "") -> Callable[[Matcher], Matcher]:
@@ -40,6 +40,8 @@ def matches(name: str, *versions: int, domain: str = "") -> Callable[[Matcher], 
             key = (domain, name, version)
             assert key not in MATCHERS, f"{name}-{version} has two matchers"
             MATCHERS[key] = matcher
+            if matcher.__module__.startswith(f"{OPERATOR_INDEX.package}."):
+                SHIPPED[key] = matcher
         return matcher
 
     return add
@@ -60,8 +62,7 @@ def matchers_of(domain: str, name: str, version: int) -> Iterator[Matcher]:
     """The patterns that start at an operator, then the matcher of the operator itself."""
     key, qualified = (domain, name, version), qualified_name(domain, name)
     PATTERN_INDEX.import_for(qualified)
-    if OPERATOR_INDEX.import_for(qualified):
-        SHIPPED.update((key, matcher) for key, matcher in MATCHERS.items() if key[:2] == (domain, name))
+    OPERATOR_INDEX.import_for(qualified)
     yield from PATTERNS.get(key, ())
     operator = OPERATORS.get((domain, name))
     if operator is not None and version in operator.natives:
@@ -78,10 +79,9 @@ def is_supported(domain: str, name: str, version: int) -> bool:
 
 def user_matchers() -> tuple[object, ...]:
     """The keys and functions of matchers and patterns that a caller registered, replaced or removed, as parts of a cache key."""
-    ours = f"{OPERATOR_INDEX.package}."
     changed: list[object] = []
     for key, matcher in list(MATCHERS.items()):
-        if matcher is not SHIPPED.get(key, matcher if matcher.__module__.startswith(ours) else None):
+        if matcher is not SHIPPED.get(key):
             changed += [key, matcher]
     for key, patterns in list(PATTERNS.items()):
         foreign = [p for p in patterns if not p.__module__.startswith(f"{PATTERN_INDEX.package}.")]

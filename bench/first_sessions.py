@@ -23,7 +23,6 @@ import numpy as np
 
 from latency import header, line
 from measure import FOLDER, commit, machine
-from session_stages import STAGES
 from zoo.catalogue import ENTRIES
 
 PAGE = FOLDER.parent / "docs" / "generated" / "first_sessions.md"

@@ -3,10 +3,15 @@
 sardonyx bench m.onnx
 sardonyx bench m.onnx --dim N=8 --threads 1,2 --against onnxruntime,openvino
 sardonyx bench m.onnx x=input.npy --turns 50 --json
+sardonyx bench m.onnx --start
 
 All engines run in one process with interleaved calls.  The ratio is the median latency of an engine divided by
 that of Sardonyx.  The difference is the largest difference of an output from that of Sardonyx, relative to the
 largest output.
+
+With --start, the time of a new process until its first result is measured instead, phase by phase: with an empty cache, with
+the cache that this has filled, and with onnxruntime, if it is installed.  Each has a process in every round, after one
+that does not count.
 """
 
 from __future__ import annotations
@@ -30,8 +35,10 @@ from sardonyx._src.cli.inputs.precision import add_precision
 from sardonyx._src.cli.output.models import add_json
 from sardonyx._src.cli.output.progress import progress
 from sardonyx._src.cli.output.random_inputs import sizes_reported
+from sardonyx._src.cli.output.starts import starts_json, starts_text
 from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.cli.output.summary import Json
+from sardonyx._src.compile.program import EXACT
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.external import Policy
@@ -42,11 +49,12 @@ from sardonyx._src.ir.types import shape_text
 from sardonyx._src.measure.engines import OURS, require_engine
 from sardonyx._src.measure.feeds import choose_feeds, ports_of
 from sardonyx._src.measure.random_feeds import RandomFeeds
+from sardonyx._src.measure.starts import count_processes, measure_starts
 from sardonyx._src.measure.timing import EngineTiming, measure_engines
 from sardonyx._src.ops.api import RuntimeValue
 
 HELP = "measure the latency of a model"
-DEFAULT_ROUNDS = 15
+DEFAULT_ROUNDS, DEFAULT_STARTS = 15, 3
 ROW_FORMAT = "{:>7}  {:14}{:>13}  {:>26}{:>8}{:>13}"
 
 
@@ -79,9 +87,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--turns",
         type=int,
-        default=DEFAULT_ROUNDS,
         metavar="N",
-        help="number of measurement rounds per engine (%(default)s)",
+        help=f"number of measurement rounds per engine ({DEFAULT_ROUNDS}; with --start, {DEFAULT_STARTS})",
+    )
+    parser.add_argument(
+        "--start",
+        action="store_true",
+        help="measure the start of a process until the first result, phase by phase",
     )
     parser.add_argument("--seed", type=int, default=0, help="seed for the random inputs (%(default)s)")
     add_precision(parser)
@@ -89,15 +101,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.turns < 1:
-        raise InputError(f"--turns must be >= 1; got {args.turns}", name="--turns")
+    rounds = (DEFAULT_STARTS if args.start else DEFAULT_ROUNDS) if args.turns is None else args.turns
+    if rounds < 1:
+        raise InputError(f"--turns must be >= 1; got {rounds}", name="--turns")
     counts = [
         parse_positive(word, "--threads") for word in (args.threads or str(os.cpu_count() or 1)).split(",")
     ]
+    if args.start:
+        return run_starts(args, counts, rounds)
     engines = [OURS, *(require_engine(word) for word in args.against.split(",") if word)]
     model = load_model(args)
     feeds, random = make_feeds(model, args)
-    steps = len(counts) * (args.turns + 1)
+    steps = len(counts) * (rounds + 1)
     with (
         file_of(model, args) as path,
         progress(steps, "measuring", kernels=True) as advance,
@@ -106,11 +121,29 @@ def run(args: argparse.Namespace) -> int:
         timings = [
             timing
             for n in counts
-            for timing in measure_engines(
-                path, engines, n, feeds, args.turns, advance, precision=args.precision
-            )
+            for timing in measure_engines(path, engines, n, feeds, rounds, advance, precision=args.precision)
         ]
     sys.stdout.write(as_json(feeds, timings) if args.json else as_text(feeds, timings))
+    return 0
+
+
+def run_starts(args: argparse.Namespace, counts: Sequence[int], rounds: int) -> int:
+    """Measures starts; raises InputError for options that concern latency only."""
+    if len(counts) > 1 or args.against or args.precision != EXACT:
+        what = "--start measures one number of threads, in float32, beside onnxruntime"
+        raise InputError(
+            f"{what}; leave out --against and --precision, and name one --threads", name="--start"
+        )
+    model = load_model(args)
+    feeds, random = make_feeds(model, args)
+    with (
+        file_of(model, args) as path,
+        progress(count_processes(rounds), "measuring") as advance,
+        sizes_reported(random),
+    ):
+        timings = measure_starts(path, feeds, counts[0], rounds, advance)
+    inputs = {name: kind(value) for name, value in feeds.items()}
+    sys.stdout.write((starts_json if args.json else starts_text)(inputs, timings))
     return 0
 
 

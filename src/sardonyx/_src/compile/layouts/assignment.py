@@ -44,8 +44,10 @@ from sardonyx._src.compile.program.verification.defects import DEFECTS, RefusedR
 from sardonyx._src.ir import Node, TensorType, Value
 from sardonyx._src.ir.dims import Known
 from sardonyx._src.ir.walk import captures
+from sardonyx._src.phases import phase
 
 
+@phase("layouts")
 def assign_layouts(graph: RegionGraph) -> LaidOutGraph:
     """Assigns tensors to the operands and results of all regions of a model's graph.
 

@@ -39,6 +39,7 @@ from sardonyx._src.compile.program.verification.size_facts import SizeFacts
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Node, Value
 from sardonyx._src.ir.dims import Expr, evaluate
+from sardonyx._src.phases import phase
 
 Where: TypeAlias = Callable[[], str]  # describes an item, for messages
 # Sample sizes of symbolic dims: dims get this size or one of the next two numbers.  Of each row, the first
@@ -46,6 +47,7 @@ Where: TypeAlias = Callable[[], str]  # describes an item, for messages
 SAMPLE_SIZES = ((61, 127), (2, 5, 11, 23))
 
 
+@phase("verify")
 def verify_layouts(graph: LaidOutGraph) -> None:
     """Asserts that each tensor is written before it is read, in bounds and by one item, and holds the value it is read for."""
     facts = SizeFacts((*graph.guards, *graph.graph.scope.prepared.guards))

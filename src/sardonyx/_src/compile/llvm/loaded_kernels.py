@@ -11,6 +11,7 @@ from sardonyx._src.compile.llvm.cache import default_cache
 from sardonyx._src.compile.llvm.jit import LLVM_LOCK, Library, Module, compile_target, host_target
 from sardonyx._src.compile.llvm.kernel_origin import may_use_library
 from sardonyx._src.compile.program import Kernel
+from sardonyx._src.phases import phase
 
 LOADED: dict[str, Library] = {}  # by `Kernel.key`
 LOADED_FROM_LIBRARY: set[str] = set()  # keys of loaded kernels
@@ -28,6 +29,7 @@ def is_loaded(kernel: Kernel) -> bool:
     return kernel.key in LOADED and (may_use_library() or kernel.key not in LOADED_FROM_LIBRARY)
 
 
+@phase("kernels")
 def load_kernel(kernel: Kernel) -> Library:
     """The code of a kernel, which replaces code that has another origin than it may have."""
     library = Library(kernel_code(kernel, host_target()), [symbol_name(kernel)])

@@ -29,8 +29,10 @@ from sardonyx._src.compile.program.steps.step import sizes_of
 from sardonyx._src.compile.program.verification.defects import DEFECTS, RefusedRegions
 from sardonyx._src.ir import Node
 from sardonyx._src.ir.dims import Expr, Known
+from sardonyx._src.phases import phase
 
 
+@phase("lower")
 def lower(laid_out: LaidOutGraph, target: Target) -> Program:
     """The program of a model's graph: its steps, fallback operations and copies, and the guards of its regions.
 

@@ -35,6 +35,7 @@ from sardonyx._src.ir import Graph, Model, SparseTensor, Tensor, TensorType, Val
 from sardonyx._src.ir.dims import Expr, Known, symbol
 from sardonyx._src.ir.model import clone
 from sardonyx._src.ir.walk import graphs, nodes, roots
+from sardonyx._src.phases import phase
 from sardonyx._src.rewrite.engine.driver import Budget
 from sardonyx._src.rewrite.optimize import run_passes
 from sardonyx._src.rewrite.pages import select_passes
@@ -146,6 +147,7 @@ def attempt(action: Callable[[], T], stage: str, defects: list[CompilationError]
         return None
 
 
+@phase("optimize")
 def optimize_tolerantly(model: Model, defects: list[CompilationError] | None) -> Model:
     """The optimized model.
 
@@ -172,6 +174,7 @@ def optimize_tolerantly(model: Model, defects: list[CompilationError] | None) ->
             skipped.append(report.running)
 
 
+@phase("infer")
 def infer_sizes(
     model: Model, sizes: Collection[str], ranks: Mapping[str, int], required: dict[str, Known]
 ) -> tuple[IncrementalInference, DataDependentSizes]:
@@ -240,6 +243,7 @@ def forget_types(model: Model) -> None:
                     value.type = None
 
 
+@phase("convert")
 def upgrade_opset(model: Model) -> Model:
     """The model at the newest default operator set; unchanged if it cannot be converted.
 

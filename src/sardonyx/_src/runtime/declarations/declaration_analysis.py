@@ -19,6 +19,7 @@ from sardonyx._src.ir.dims import Dim, Expr, known_equal
 from sardonyx._src.ir.dims.atoms import Symbol, lone_atom
 from sardonyx._src.ir.model import clone
 from sardonyx._src.ir.walk import graphs, values
+from sardonyx._src.phases import phase
 from sardonyx._src.runtime.declarations.declared_dims import FIRST_IR_WITH_GLOBAL_NAMES
 from sardonyx._src.runtime.declarations.inner_declarations import (
     InnerDeclaration,
@@ -28,6 +29,7 @@ from sardonyx._src.runtime.declarations.inner_declarations import (
 )
 
 
+@phase("infer")
 def analyze_declarations(model: Model) -> StaticDeclarations:
     """Compares the declarations of inner values with the types that inference derives from the types of the inputs."""
     declarations = find_declarations(model)

@@ -28,6 +28,7 @@ from sardonyx._src.compile.llvm.cache import default_cache
 from sardonyx._src.compile.llvm.executable_memory import function_address, map_private_memory
 from sardonyx._src.compile.llvm.jit import Module, host_target, load
 from sardonyx._src.dataclass import dataclass
+from sardonyx._src.phases import phase
 from sardonyx._src.runtime.limits.cpus import available_cpus
 
 SLOT_BYTES = 8
@@ -236,7 +237,7 @@ def workers(threads: int) -> WorkerThreads:
 def tape_runner() -> TapeRunner:
     """The run loop of this process, loaded once."""
     if PROCESS.runner is None:
-        with PROCESS.lock:
+        with PROCESS.lock, phase("kernels"):
             PROCESS.runner = PROCESS.runner or TapeRunner()
     return PROCESS.runner
 

@@ -21,6 +21,7 @@ from sardonyx._src.compile.program.encoding.encoding import STATUS_BASE, Encodin
 from sardonyx._src.compile.program.encoding.port_dims import PortDims, port_dims
 from sardonyx._src.compile.program.encoding.size_functions import ALL_STAGES
 from sardonyx._src.compile.program.steps.program import Program
+from sardonyx._src.phases import phase, report_bytes
 from sardonyx._src.runtime.limits.thread_pool import FunctionTable
 
 Slots = NDArray[np.int64]
@@ -32,13 +33,25 @@ SizeFunction: TypeAlias = Callable[..., tuple[Slots, int, int, int]]
 def process_bases(encoding: Encoding) -> Slots:
     """The base addresses that are the same for all runs in this process: those of kernels and constants."""
     bases = np.zeros(len(encoding.extra_bases) + STATUS_BASE + 1, np.int64)
-    for base, index in encoding.extra_bases.items():
-        if isinstance(base, Buffer) and base.data is not None:
-            bases[index] = base.data.ctypes.data
+    with phase("weights"):
+        pack_constants(encoding, bases)
     for base, index in encoding.extra_bases.items():  # kernels last: workers may still be compiling them
         if isinstance(base, Kernel):
             bases[index] = kernel_address(base)
     return bases
+
+
+def pack_constants(encoding: Encoding, bases: Slots) -> None:
+    """Packs the constants that no one has packed, and sets their addresses."""
+    sizes = {
+        b: b.content.nbytes for b in encoding.extra_bases if isinstance(b, Buffer) and b.content is not None
+    }
+    done, total = 0, sum(sizes.values())
+    for buffer, size in sizes.items():
+        assert buffer.data is not None, "it has a content"
+        bases[encoding.extra_bases[buffer]] = buffer.data.ctypes.data
+        done += size
+        report_bytes(done, total)
 
 
 def find_relocations(extra_bases: Mapping[RelocationBase, int], base_indices: Slots) -> dict[Buffer, Slots]:
@@ -58,6 +71,7 @@ def find_relocations(extra_bases: Mapping[RelocationBase, int], base_indices: Sl
 class SizeFunctionLoader:
     """The size function of a program.  If there are compile workers, one of them compiles it between construction and `load`."""
 
+    @phase("sizes")
     def __init__(self, program: Program, encoding: Encoding) -> None:
         self.program, self.encoding = program, encoding
         self.text = (
@@ -66,6 +80,7 @@ class SizeFunctionLoader:
         if self.text is not None:
             compile_module_async(Module.of_text(self.text, quick=True), default_cache())
 
+    @phase("sizes")
     def load(self) -> SizeFunction:
         """The function; a constant one for a program without symbolic sizes."""
         if self.text is None:

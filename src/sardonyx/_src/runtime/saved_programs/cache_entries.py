@@ -41,6 +41,7 @@ from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.io.private_files import make_private_folder, open_private_file
 from sardonyx._src.ir import Model
 from sardonyx._src.ir.walk import model_tensors
+from sardonyx._src.phases import phase
 from sardonyx._src.runtime.declarations.inner_declarations import StaticDeclarations
 from sardonyx._src.runtime.identity.model_stamps import ModelStamp
 from sardonyx._src.runtime.identity.source_digest import package_identity
@@ -71,6 +72,7 @@ log = logging.getLogger(__name__)
 # --- reading and writing -----------------------------------------------------------------------
 
 
+@phase("cache")
 def read_entry(path: Path) -> ProgramImage | None:
     """The program of an entry; None if there is none, or a damaged one, which is removed."""
     try:

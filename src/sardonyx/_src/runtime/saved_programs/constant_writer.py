@@ -25,6 +25,7 @@ from sardonyx._src.errors import LimitError
 from sardonyx._src.io.memory_release import release_pages
 from sardonyx._src.io.saving.staging import StagedFile
 from sardonyx._src.ir import Array
+from sardonyx._src.phases import report_bytes
 from sardonyx._src.threads import start_thread
 
 WORD_BYTES = 8
@@ -53,10 +54,12 @@ class ConstantWriter:
         self._chunks = iter_chunks(constants)
         self._unwritten: dict[int, int] = {}  # bytes by the id of a constant that is being written
         self._checksum = 0
+        self._done = self._total = 0  # bytes
         self._error: BaseException | None = None
 
     def write(self, total: int) -> int:
         """Writes all constants; returns the sum of the words that were written.  total: their bytes."""
+        self._total = total
         count = available_threads() if total >= MIN_PARALLEL_BYTES else 1
         threads = [
             threading.Thread(target=self._write_chunks, name="sardonyx-weights") for _ in range(1, count)
@@ -91,6 +94,7 @@ class ConstantWriter:
                 checksum += word_sum(data, chunk.offset)
                 self.file.write_at(chunk.offset, data.data)
                 self._release(chunk, data)
+                self._report(chunk.size)
         except BaseException as error:  # noqa: BLE001 - the calling thread raises it
             self._error = self._error or error
         with self._lock:
@@ -102,6 +106,12 @@ class ConstantWriter:
             if chunk is not None:
                 self._unwritten.setdefault(id(chunk.content), chunk.content.nbytes)
             return chunk
+
+    def _report(self, size: int) -> None:
+        """Reports the progress; only the calling thread's reports are seen."""
+        with self._lock:
+            self._done += size
+        report_bytes(self._done, self._total)
 
     def _release(self, chunk: Chunk, data: Array) -> None:
         """Releases the pages of the model's file that were needed for a chunk, or for all chunks of a constant."""

@@ -28,6 +28,7 @@ from sardonyx._src.io.mapped_files import map_file
 from sardonyx._src.io.regular_files import open_regular
 from sardonyx._src.io.saving.staging import StagedFile, Staging
 from sardonyx._src.ir import Array
+from sardonyx._src.phases import phase
 from sardonyx._src.runtime.saved_programs.constant_writer import ConstantWriter, word_sum
 
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
@@ -82,6 +83,7 @@ def write_container(
         staging.commit()
 
 
+@phase("weights")
 def write_constants(file: StagedFile, constants: Sequence[Array | LazyConstant]) -> list[Json]:
     """Writes the constants; returns the offset, size and checksum of their section; gaps between constants are part of it."""
     sizes = [constant.nbytes for constant in constants]
@@ -91,6 +93,7 @@ def write_constants(file: StagedFile, constants: Sequence[Array | LazyConstant])
     return [PAGE_BYTES, total_extent(sizes), f"{checksum:016x}"]
 
 
+@phase("cache")
 def write_sections(
     file: StagedFile, document: Mapping[str, Json], sections: Mapping[str, bytes], constants: list[Json]
 ) -> None:

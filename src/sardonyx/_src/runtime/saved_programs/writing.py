@@ -37,6 +37,7 @@ from sardonyx._src.io.serde import to_proto
 from sardonyx._src.io.serde.tensors import sparse_to, tensor_to
 from sardonyx._src.ir import Model, Node, SparseTensor, Tensor, Value
 from sardonyx._src.ir.walk import captures
+from sardonyx._src.phases import phase
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import encode
 from sardonyx._src.runtime.declarations.declaration_analysis import analyze_declarations
@@ -169,10 +170,19 @@ class ProgramCode:
         names = [*RUNNER, *sized_entry.ENTRIES, *map(loaded_kernels.symbol_name, self.kernels)]
         names += [] if self.program.is_static else ["sizes"]
         objects = [
-            *(loaded_kernels.kernel_code(kernel, self.target) for kernel in self.kernels),
-            *(jit.object_code(module, default_cache(), self.target) for module in self.others),
+            *self.kernel_codes(),
+            *map(self.code_of, self.others),
         ]
         return link.link_objects(objects, names)
+
+    @phase("kernels")
+    def kernel_codes(self) -> list[bytes]:
+        return [loaded_kernels.kernel_code(kernel, self.target) for kernel in self.kernels]
+
+    def code_of(self, module: Module) -> bytes:
+        """The code of a function that is no kernel: of the run loop, the fast entry or sizes."""
+        with phase("sizes" if module.quick else "kernels"):
+            return jit.object_code(module, default_cache(), self.target)
 
     def link_and_describe(self, others: Json) -> tuple[dict[str, Json], bytes]:
         """The description of the code for the document, and the code.

@@ -23,6 +23,7 @@ from sardonyx._src.io.loading.operator_set_path import environment_folders
 from sardonyx._src.ir import Model
 from sardonyx._src.ir.walk import model_tensors
 from sardonyx._src.ops.api import RunLimits
+from sardonyx._src.phases import phase
 from sardonyx._src.runtime.engine.engine import EngineOptions, NativeEngine
 from sardonyx._src.runtime.engine.lazy_model import LazyModel
 from sardonyx._src.runtime.identity.model_stamps import ModelStamp, ProgramKey, stamp_model, stamp_source
@@ -111,6 +112,7 @@ class EngineOpener:
         model_stamp = stamp_model(stamp, stored) if stamp is not None and has_stamp else None
         return OpenedModel(self.open_loaded(model, model_stamp), model, model)
 
+    @phase("load")
     def load(self, source: ModelSource) -> Model:
         """The model with the operators of the session, and with verified checksums."""
         origin = self.origin

@@ -16,8 +16,10 @@ from sardonyx._src.compile.partition.regions.requirements import FallbackRequire
 from sardonyx._src.compile.program.verification.defects import DEFECTS
 from sardonyx._src.ir import Node
 from sardonyx._src.ir.dims import has_opaque_part
+from sardonyx._src.phases import phase
 
 
+@phase("partition")
 def partition(scope: Scope) -> RegionGraph:
     """The regions of a graph, in order of execution.
 

@@ -17,12 +17,14 @@ from sardonyx._src.compile.program.steps.guards import can_hold
 from sardonyx._src.compile.program.verification.size_facts import SizeFacts
 from sardonyx._src.ir import Node, Value
 from sardonyx._src.ir.walk import captures
+from sardonyx._src.phases import phase
 
 PLAIN_TYPES = frozenset(
     (int, float, bool, str, NoneType)
 )  # a search of a config skips them: they have no parts
 
 
+@phase("verify")
 def verify_regions(graph: RegionGraph) -> None:
     """Asserts that the regions of a graph, and those of inlined subgraphs, compute it in their order.
 

@@ -30,6 +30,7 @@ from sardonyx._src.compile.program.steps.program import Program, depends_on
 from sardonyx._src.compile.program.steps.step import ArgumentSlot, RecordSlot, TensorAddress
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Expr, Known, has_opaque_part, symbol
+from sardonyx._src.phases import phase
 
 NO_BASE, ARENA_BASE, SLOTS_BASE, STATUS_BASE = 0, 1, 2, 3  # bases that every program has
 MAX_WEIGHT = (
@@ -140,6 +141,7 @@ def weight_of(step: Step) -> Known:
     return min(weight, MAX_WEIGHT) if isinstance(weight, int) else weight
 
 
+@phase("plan")
 def encode_program(program: Program, plan: MemoryPlan) -> Encoding:
     """Encodes a program; the records of actions that Python executes are zeros."""
     encoding = Encoding(plan, local=program.local_symbols)

@@ -29,6 +29,7 @@ from sardonyx._src.compile.program.steps.program import (
 )
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Known, evaluate
+from sardonyx._src.phases import phase
 
 MAX_PACKED_BY_SIZE = (
     2048  # more alias sets are packed in the order of first use, since by size takes quadratic time
@@ -68,6 +69,7 @@ class MemoryPlan:
     loans: Mapping[Buffer, Loan] = field(default_factory=dict)
 
 
+@phase("plan")
 def plan_memory(program: Program) -> MemoryPlan:
     """Plans the arena of a program."""
     stages = program.stages

@@ -18,11 +18,13 @@ from sardonyx._src.compile.program.verification.verify_bindings import verify_bi
 from sardonyx._src.compile.program.verification.verify_in_place import verify_in_place
 from sardonyx._src.compile.program.verification.verify_local_sizes import verify_local_sizes
 from sardonyx._src.ir.dims import Expr, known_ge, symbol
+from sardonyx._src.phases import phase
 
 ARGUMENT_TYPES = (TensorView, int, Expr, ArgumentSlot, RecordSlot, TensorAddress)
 Where: TypeAlias = Callable[[], str]  # describes an action, for messages
 
 
+@phase("verify")
 def verify_program(program: Program) -> None:
     """Asserts that on every path through a program buffers are written before they are read, and that its steps are valid."""
     previous: Action | None = None

@@ -14,8 +14,10 @@ from sardonyx._src.compile.program.memory.memory_plan import MemoryPlan
 from sardonyx._src.compile.program.operands.lazy_constants import CACHE_LINE_BYTES
 from sardonyx._src.compile.program.steps.program import Action, Program, describe_action, stage_of
 from sardonyx._src.ir.dims import known_ge
+from sardonyx._src.phases import phase
 
 
+@phase("verify")
 def verify_memory_plan(program: Program, plan: MemoryPlan) -> None:
     """Asserts that no two buffers overlap in memory while both are live.
 

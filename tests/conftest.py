@@ -114,6 +114,14 @@ def _models_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _no_progress_lines() -> Iterator[None]:
+    """No lines about sessions that open slowly on a busy machine, which would be among what tests expect of a stream."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sardonyx._src.cli.output.activity.LINES_DELAY", 3600.0)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _equal_draws(request: pytest.FixtureRequest) -> None:
     """Generators of random numbers that tests of a module share start anew, whatever ran before and in which worker."""

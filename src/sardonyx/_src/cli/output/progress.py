@@ -1,4 +1,4 @@
-"""Progress bar on standard error for long operations."""
+"""Progress of long operations on standard error: a bar on a terminal; elsewhere lines, where sessions open."""
 
 from __future__ import annotations
 
@@ -6,50 +6,67 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING
+
+from sardonyx._src.cli.output.activity import Activity, watch_sessions, write_lines
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 BAR_DELAY = 1.0  # seconds before the bar appears
 
 
 @contextmanager
-def progress(total: int, what: str = "running", *, kernels: bool = False) -> Iterator[Callable[[], None]]:
+def progress(
+    total: int, what: str = "running", *, sessions: bool = False, is_quiet: bool = False
+) -> Iterator[Callable[[], None]]:
     """Yields a function to call after each of `total` steps of the operation `what`.
 
     The bar appears if standard error is a terminal and the operation takes longer than a second, and is erased at
-    the end.  kernels: also show how many of the queued kernels are compiled.
+    the end.
+    sessions: also say what sessions that open in this thread do; where there is no terminal, by a line for each phase, if
+        the operation takes longer than two seconds.
+    is_quiet: write nothing, as for `--json`.
     """
-    if not sys.stderr.isatty():
+    if is_quiet or not (sessions or sys.stderr.isatty()):
         yield lambda: None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    with watch_sessions() if sessions else nullcontext() as activity:
+        if sys.stderr.isatty():
+            with show_bar(total, what, activity) as advance:
+                yield advance
+        else:
+            assert activity is not None, "without a terminal, there are only lines of sessions"
+            with write_lines(activity):
+                yield lambda: None
 
-    count_column = [MofNCompleteColumn()] if total > 1 else []
-    columns = (TextColumn("{task.description}"), BarColumn(), *count_column, TimeElapsedColumn())
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+
+@contextmanager
+def show_bar(total: int, what: str, activity: Activity | None) -> Iterator[Callable[[], None]]:
+    """Shows a bar, which describes the activity, if there is one, or else the operation."""
+    bar = make_bar(total, what, activity)
     task = bar.add_task(what, total=total if total > 1 else None)
     timer = threading.Timer(BAR_DELAY, bar.start)
     timer.start()
-
-    def show_kernels(done: int, known: int) -> None:
-        bar.update(task, description=what if done >= known else f"compiling kernels, {done} of {known}")
-
     try:
-        with report_kernels(show_kernels) if kernels else nullcontext():
-            yield lambda: bar.advance(task)
+        yield lambda: bar.advance(task)
     finally:
         timer.cancel()
         timer.join()
         bar.stop()
 
 
-@contextmanager
-def report_kernels(show_kernels: Callable[[int, int], None]) -> Iterator[None]:
-    """Calls `show_kernels` on progress with the numbers of kernels compiled and queued since the block was entered."""
-    from sardonyx._src.compile.llvm.async_compile import PROGRESS  # lazy: most verbs do not need the compiler
+def make_bar(total: int, what: str, activity: Activity | None) -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TimeElapsedColumn
+    from rich.text import Text
 
-    before = PROGRESS.done, PROGRESS.known
-    PROGRESS.watch = lambda done, known: show_kernels(done - before[0], known - before[1])
-    try:
-        yield
-    finally:
-        PROGRESS.watch = None
+    class DescriptionColumn(ProgressColumn):
+        """Rendered again several times a second."""
+
+        def render(self, task: Task) -> Text:
+            return Text((activity.describe() if activity is not None else "") or what)
+
+    count_column = [MofNCompleteColumn()] if total > 1 else []
+    columns = (DescriptionColumn(), BarColumn(), *count_column, TimeElapsedColumn())
+    return Progress(*columns, console=Console(stderr=True), transient=True)

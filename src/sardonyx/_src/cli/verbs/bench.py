@@ -115,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
     steps = len(counts) * (rounds + 1)
     with (
         file_of(model, args) as path,
-        progress(steps, "measuring", kernels=True) as advance,
+        progress(steps, "measuring", sessions=True, is_quiet=args.json) as advance,
         sizes_reported(random),
     ):
         timings = [
@@ -138,7 +138,7 @@ def run_starts(args: argparse.Namespace, counts: Sequence[int], rounds: int) -> 
     feeds, random = make_feeds(model, args)
     with (
         file_of(model, args) as path,
-        progress(count_processes(rounds), "measuring") as advance,
+        progress(count_processes(rounds), "measuring", is_quiet=args.json) as advance,
         sizes_reported(random),
     ):
         timings = measure_starts(path, feeds, counts[0], rounds, advance)

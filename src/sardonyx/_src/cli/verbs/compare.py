@@ -114,7 +114,7 @@ def run(args: argparse.Namespace) -> int:
     second = None if other is None else load_second(args, other)
     given = read_feeds([*inputs, *args.feed], ports_of(first))
     feeds, random = choose_feeds(first, given, args.seed, parse_dims(args.dim))
-    with progress(1, "comparing"), sizes_reported(random):
+    with progress(1, "comparing", sessions=True, is_quiet=args.json), sizes_reported(random):
         result = compare(
             first,
             second,

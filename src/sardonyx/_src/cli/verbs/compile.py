@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
         )
     model = load_model(args)  # before the path of the output is derived, so that a missing model is reported
     out = str(Path(args.model).with_suffix(".sdx")) if args.out is None else args.out
-    with progress(1, "compiling", kernels=True):
+    with progress(1, "opening the model", sessions=True):
         write_file(out, lambda path: save_compiled(model, Path(path), args.precision))
     if args.json:
         sys.stdout.write(json.dumps({"path": out, "bytes": os.path.getsize(out)}, indent=1) + "\n")

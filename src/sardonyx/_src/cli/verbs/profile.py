@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     threads = parse_positive(args.threads, "--threads")
     model = load_model(args)
     feeds, random = make_feeds(model, args)
-    with progress(1, "compiling", kernels=True):
+    with progress(1, "opening the model", sessions=True, is_quiet=args.json):
         engine = open_native(model, threads, args.precision)
     with progress(1, "measuring"), sizes_reported(random):
         result = profile_engine(engine, feeds)

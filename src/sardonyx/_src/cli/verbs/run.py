@@ -124,7 +124,10 @@ def run(args: argparse.Namespace) -> int:
     if args.repeat < 1:
         raise InputError(f"--repeat must be >= 1; got {args.repeat}", name="--repeat")
     source = args.model if args.model.endswith(".sdx") else load_model(args)
-    with progress(1, "compiling", kernels=True), warnings_printed(CompilerWarning):
+    with (
+        progress(1, "opening the model", sessions=True, is_quiet=args.json),
+        warnings_printed(CompilerWarning),
+    ):
         session = Session(
             source,
             engine=args.engine,

@@ -1,0 +1,131 @@
+"""What slow sessions say on standard error: a line that is rewritten on a terminal, plain lines elsewhere, nothing for --json."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import sardonyx as sx
+from models import parse_model
+from sardonyx._src.cli.main import main
+from sardonyx._src.cli.output import activity as activities
+from sardonyx._src.cli.output.activity import WORDS, Activity, watch_sessions, write_lines
+from sardonyx._src.cli.output.progress import progress
+from sardonyx._src.compile.prepare import prepare
+from sardonyx._src.measure.starts import PHASES
+from sardonyx._src.phases import phase, report_bytes
+
+Streams = pytest.CaptureFixture[str]
+PATIENCE = 20.0  # seconds
+
+
+def test_phases_have_words() -> None:
+    assert WORDS.keys() == set(PHASES) - {"interpreter", "imports", "open", "rest", "first run"}
+
+
+def test_an_activity_is_described_with_numbers() -> None:
+    counts = 7, 30
+    activity = Activity(lambda: counts)
+    assert activity.describe() == ""
+    activity.enter("optimize")
+    assert activity.describe() == "optimizing"
+    activity.enter("weights")
+    assert activity.describe() == "packing weights"
+    activity.advance(1_234_567_890, 3_800_000_000)
+    assert activity.describe() == "packing weights 1.2 of 3.8 GB"
+    activity.advance(250_000, 2_000_000)
+    assert activity.describe() == "packing weights 0.2 of 2.0 MB"
+    activity.leave()
+    assert activity.describe() == "optimizing"
+    activity.enter("kernels")
+    assert activity.describe() == "loading kernels"
+    counts = 7 + 37, 30 + 120
+    assert activity.describe() == "compiling kernels 37/120"
+
+
+@pytest.fixture
+def fast_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(activities, "LINES_DELAY", 0.0)
+    monkeypatch.setattr(activities, "POLL_SECONDS", 0.01)
+
+
+def wait_for(text: str, capsys: Streams) -> str:
+    """What was written on standard error until the text was."""
+    written, end = "", time.monotonic() + PATIENCE
+    while text not in written and time.monotonic() < end:
+        time.sleep(0.01)
+        written += capsys.readouterr().err
+    return written
+
+
+@pytest.mark.usefixtures("fast_lines")
+def test_each_phase_has_a_line(capsys: Streams) -> None:
+    with watch_sessions() as activity, write_lines(activity):
+        with phase("optimize"):
+            assert wait_for("\n", capsys) == "optimizing\n"
+        with phase("weights"):
+            report_bytes(1_000_000, 4_000_000)
+            assert wait_for("\n", capsys) == "packing weights 1.0 of 4.0 MB\n"
+            report_bytes(2_000_000, 4_000_000)
+            time.sleep(0.1)
+    assert capsys.readouterr().err == ""
+
+
+def test_an_operation_of_less_than_two_seconds_has_none(
+    capsys: Streams, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(activities, "LINES_DELAY", 3600.0)
+    monkeypatch.setattr(activities, "POLL_SECONDS", 0.001)
+    with progress(1, sessions=True), phase("optimize"):
+        time.sleep(0.1)
+    assert capsys.readouterr().err == ""
+
+
+def slow(function: Callable[..., object], seconds: float = 0.5) -> Callable[..., object]:
+    def run(*args: object, **options: object) -> object:
+        time.sleep(seconds)
+        return function(*args, **options)
+
+    return run
+
+
+@pytest.mark.usefixtures("fast_lines")
+@pytest.mark.parametrize(
+    "words", [["run", "--random", "0"], ["bench", "--turns", "1", "--threads", "1"], ["compile"], ["profile"]]
+)
+def test_verbs_say_what_a_slow_session_does(
+    words: list[str], tmp_path: Path, capsys: Streams, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = f"{words[0]}_model (float[2] x) => (float[2] y) {{ a = Exp(x)  y = Neg(a) }}"  # which no session has opened
+    sx.save(parse_model(text), tmp_path / "m.onnx")
+    monkeypatch.setattr(prepare, "run_passes", slow(prepare.run_passes))
+    verb, *options = words
+    destination = ["--out", str(tmp_path / "m.sdx")] if verb == "compile" else []
+    assert main([verb, str(tmp_path / "m.onnx"), *options, *destination]) == 0
+    assert "optimizing\n" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("fast_lines")
+def test_json_comes_without_lines(tmp_path: Path, capsys: Streams, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "json_model (float[2] x) => (float[2] y) { a = Exp(x)  y = Neg(a) }"
+    sx.save(parse_model(text), tmp_path / "m.onnx")
+    monkeypatch.setattr(prepare, "run_passes", slow(prepare.run_passes))
+    assert main(["run", str(tmp_path / "m.onnx"), "x=[1, 2]", "--json"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_a_terminal_has_one_line_that_is_rewritten(monkeypatch: pytest.MonkeyPatch, capsys: Streams) -> None:
+    monkeypatch.setattr("sardonyx._src.cli.output.progress.BAR_DELAY", 0.0)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    with progress(1, "opening the model", sessions=True):
+        assert "opening the model" in wait_for("opening the model", capsys)
+        with phase("partition"):
+            written = wait_for("partitioning", capsys)
+        with phase("layouts"):
+            written += wait_for("choosing layouts", capsys)
+    assert "partitioning" in written and "choosing layouts" in written
+    assert "\n" not in written.replace("\r\n", "\n").strip("\n"), "the line is rewritten in place"

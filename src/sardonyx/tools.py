@@ -17,6 +17,8 @@ from sardonyx._src.measure.functions import compile as compile
 from sardonyx._src.measure.profiling import Profile as Profile
 from sardonyx._src.measure.profiling import profile as profile
 from sardonyx._src.measure.timing import EngineTiming as EngineTiming
+from sardonyx._src.measure.warming import WarmedModel as WarmedModel
+from sardonyx._src.measure.warming import warm as warm
 from sardonyx._src.rewrite.optimize import optimize_with_report as optimize_with_report
 from sardonyx._src.rewrite.report import Optimization as Optimization
 from sardonyx._src.runtime.verification.values import ValueComparison as ValueComparison
@@ -42,6 +44,7 @@ __all__ = [
     "PartialInference",
     "Profile",
     "ValueComparison",
+    "WarmedModel",
     "bench",
     "compare",
     "compile",
@@ -60,4 +63,5 @@ __all__ = [
     "profile",
     "rename",
     "set_dims",
+    "warm",
 ]

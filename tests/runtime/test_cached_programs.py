@@ -171,8 +171,8 @@ def test_a_racily_clean_file_is_not_cached(
 ) -> None:
     monkeypatch.setattr(model_stamps, "MAX_HASHED_FILE", 0)
     monkeypatch.setattr(file_stamps, "RACY_WINDOW", 1 << 62)
-    start_session(save_product(tmp_path))
-    assert not folder.exists()
+    session = start_session(save_product(tmp_path))
+    assert not folder.exists() and "were written a moment ago" in session.stats.uncached
 
 
 @pytest.mark.parametrize("is_racy", [False, True])
@@ -554,6 +554,7 @@ def test_a_full_disk_leaves_weights_in_memory(
         session = start_session(path)
     assert not isinstance(session._runner, CachedEngine) and "no room" in caplog.text
     assert len(COMPILED) == 1
+    assert session.stats.uncached.endswith("programs cannot be written to: no room")
     assert np.array_equal(session.run({"x": np.ones((1, 2), F)})["y"], [[2, 2]])
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +17,7 @@ from sardonyx._src.compile.linker import features
 from sardonyx._src.io import file_stamps
 from sardonyx._src.runtime.engine import shared_programs
 from sardonyx._src.runtime.identity import file_digests, model_stamps, verified_files
+from sardonyx._src.runtime.identity.records import wait_for_records
 from sardonyx._src.runtime.saved_programs import disk_cache, entry_aliases
 
 pytestmark = pytest.mark.skipif(
@@ -38,9 +38,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(file_stamps, "RACY_WINDOW", -(1 << 62))
     monkeypatch.setattr(model_stamps, "MAX_HASHED_FILE", 0)
     yield tmp_path / "cache"
-    for thread in threading.enumerate():
-        if thread.name == "sardonyx-alias":
-            thread.join(SECONDS)
+    wait_for_records()
 
 
 @pytest.fixture

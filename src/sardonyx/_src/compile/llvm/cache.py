@@ -142,8 +142,13 @@ def open_private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-@cache
 def default_cache() -> ObjectCache | None:
     """The cache of this process; None if caching is disabled."""
+    return cache_for(os.environ.get("SARDONYX_CACHE"))
+
+
+@cache
+def cache_for(override: str | None) -> ObjectCache | None:
+    """The cache for a value of `SARDONYX_CACHE`."""
     folder = default_folder()
     return None if folder is None else ObjectCache(folder)

@@ -162,9 +162,12 @@ def object_code(module: Module, cache: ObjectCache | None, target: Target | None
     target, key = target or host_target(), module.cache_key
     code = library_code(module, target)
     if code is not None:
+        async_compile.PROGRESS.count_found()
         return code
     code = None if cache is None else cache.get(target.key, key)
-    if code is None:
+    if code is not None:
+        async_compile.PROGRESS.count_found()
+    else:
         code = async_compile.take_code(target, key)
         if code is None:
             async_compile.PROGRESS.add(known=1)

@@ -8,15 +8,34 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from threading import Thread
+from weakref import WeakSet
 
 from sardonyx._src.compile.llvm.cache import ABANDONED_AFTER, default_folder, open_private, warn_not_private
+from sardonyx._src.errors import LimitError
 from sardonyx._src.io.private_files import NotPrivateError, make_private_folder, open_private_file
+from sardonyx._src.threads import start_thread
 
+BACKGROUND: WeakSet[Thread] = WeakSet()  # threads that write records
 MAX_RECORDS = 4096  # in a folder; if there are more, the oldest ones are removed
 TEMPORARY = ".tmp"  # suffix of records that are being written
+
+
+def start_background(target: Callable[[], None], name: str) -> None:
+    """Starts a thread that writes records; without a thread there are none.  It does not keep the process from ending."""
+    thread = Thread(target=target, name=name, daemon=True)
+    with suppress(LimitError):
+        start_thread(thread)
+        BACKGROUND.add(thread)
+
+
+def wait_for_records() -> None:
+    """Waits for the threads that write records."""
+    for thread in [*BACKGROUND]:
+        thread.join()
 
 
 def record_folders(kind: str) -> Iterator[Path]:

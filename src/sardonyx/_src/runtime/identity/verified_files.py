@@ -12,12 +12,15 @@ import hashlib
 import os
 from contextlib import suppress
 from pathlib import Path
-from threading import Thread
 
-from sardonyx._src.errors import LimitError
 from sardonyx._src.io.file_stamps import FileStamp
-from sardonyx._src.runtime.identity.records import read_records, record_folders, touch_record, write_record
-from sardonyx._src.threads import start_thread
+from sardonyx._src.runtime.identity.records import (
+    read_records,
+    record_folders,
+    start_background,
+    touch_record,
+    write_record,
+)
 
 RECORDS = "verified"  # the folder in the cache folder
 VERIFIED: set[FileStamp] = set()  # stamps of the files that this process has verified
@@ -60,8 +63,7 @@ def record_when_flushed(stamp: FileStamp) -> None:
             if is_same:
                 record_verified(stamp)
 
-    with suppress(LimitError):  # without a thread there is no record
-        start_thread(Thread(target=flush, name="sardonyx-flush", daemon=True))
+    start_background(flush, "sardonyx-flush")
 
 
 def last_use(path: Path) -> int:

@@ -50,6 +50,8 @@ class SessionStats:
     library_kernels: the kernels of these programs whose code comes from the library for the processor's class; a kernel of
         two programs counts twice.
     compiled_kernels: the other kernels, which LLVM has compiled on a machine of the user, now or earlier.
+    uncached: why the disk cache does not have the program that this session compiled, as a folder that cannot be written to,
+        so that the next process compiles the model again; empty if it has the program, or if the model is from no file.
     stage: "library" while some kernels come from the library, "compiled" if none does, and "reference" without a compiled
         program.  Results of all stages of the native engine have equal bits.
     """
@@ -69,6 +71,7 @@ class SessionStats:
     largest_error: float = 0.0
     library_kernels: int = 0
     compiled_kernels: int = 0
+    uncached: str = ""
 
     @property
     def stage(self) -> Stage:
@@ -93,6 +96,7 @@ class RunCounters:
         self.library_kernels = self.compiled_kernels = 0
         self.verified_runs = self.amplified_runs = 0
         self.largest_error = 0.0
+        self.uncached = ""  # why the disk cache does not have the program of the session
         self.bailouts: dict[str, int] = {}
         self.compiler_faults: dict[str, int] = {}
         self.unreported_fault: CompilationError | None = None
@@ -189,6 +193,7 @@ class RunCounters:
                 largest_error=self.largest_error,
                 library_kernels=self.library_kernels,
                 compiled_kernels=self.compiled_kernels,
+                uncached=self.uncached,
             )
 
 

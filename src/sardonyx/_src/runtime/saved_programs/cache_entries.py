@@ -49,7 +49,11 @@ from sardonyx._src.runtime.identity.verified_files import digest_text, last_use
 from sardonyx._src.runtime.programs.stats import RunCounters
 from sardonyx._src.runtime.runs.native_program import NativeProgram
 from sardonyx._src.runtime.saved_programs import image as images
-from sardonyx._src.runtime.saved_programs.entry_aliases import find_entry, write_aliases_later
+from sardonyx._src.runtime.saved_programs.entry_aliases import (
+    find_entry,
+    write_aliases,
+    write_aliases_later,
+)
 from sardonyx._src.runtime.saved_programs.image import ProgramImage
 from sardonyx._src.runtime.saved_programs.saved_engine import SavedProgram
 
@@ -101,16 +105,14 @@ def write_entry(
     declarations: StaticDeclarations,
     executable: Executable,
     assumptions: Assumptions = (),
-) -> bool:
-    """Writes an entry; returns False for a program that may not be cached, and if writing fails.
+) -> str:
+    """Writes an entry; returns why that is not possible, or an empty text.
 
     Weights are packed while they are written: in memory, packed weights exist only as pages of the file.
     interface, declarations, assumptions: as of `write_program`.
     """
-    if not is_cacheable_program(executable.program):
-        return False
-    if executable.program.constant_bytes > max_total_bytes(path.parent) // ENTRY_SHARE:
-        return False
+    if reason := refuse_program(executable.program, max_total_bytes(path.parent) // ENTRY_SHARE):
+        return reason
     from sardonyx._src.runtime.saved_programs import (
         writing,
     )  # lazy: processes that only read entries do not need it
@@ -132,15 +134,23 @@ def write_entry(
         if isinstance(error, OSError):
             warn_not_private(error)
         log.info("compiled programs are not cached in %s: %s", path.parent, error)
-        return False
-    return True
+        return (
+            f"{path.parent} cannot be written to: {error.strerror or error}"
+            if isinstance(error, OSError)
+            else str(error)
+        )
+    return ""
 
 
-def is_cacheable_program(program: Program) -> bool:
-    """Whether the weights that fallback ops read are few enough for an entry."""
-    if not any(isinstance(action, FallbackOp) for action in program.actions):
-        return True
-    return sum(tensor.nbytes for tensor in model_tensors(program.model)) <= MAX_FALLBACK_BYTES
+def refuse_program(program: Program, max_bytes: int) -> str:
+    """Why a program may not be cached: the weights that it or its fallback ops read are too many; empty if it may."""
+    if program.constant_bytes > max_bytes:
+        return f"its weights must have at most {max_bytes} bytes (SARDONYX_CACHE_BYTES); got {program.constant_bytes}"
+    if any(isinstance(action, FallbackOp) for action in program.actions):
+        size = sum(tensor.nbytes for tensor in model_tensors(program.model))
+        if size > MAX_FALLBACK_BYTES:
+            return f"weights must have at most {MAX_FALLBACK_BYTES} bytes if fallback operations read them; got {size}"
+    return ""
 
 
 # --- specialized programs ----------------------------------------------------------------------
@@ -191,7 +201,7 @@ class SpecializedEntries:
     def put(self, assumptions: Assumptions, executable: Executable) -> SpecializedEntry | None:
         """Writes an entry and opens it; None if that is not possible."""
         path = specialized_path(self.path, assumptions)
-        if executable.defects or not write_entry(
+        if executable.defects or write_entry(
             path, self.image.interface, self.image.declarations, executable, assumptions
         ):
             return None
@@ -291,6 +301,13 @@ def alias_entry(stamp: ModelStamp, precision: Precision, path: Path) -> None:
     """Lets copies of these files find their entry, as soon as a thread has read them.  path: of the entry."""
     if not isinstance(stamp, BytesStamp):
         write_aliases_later(stamp, entry_name(stamp, precision), variant_of(precision), path.stem)
+
+
+def alias_entry_now(stamp: ModelStamp, precision: Precision, path: Path, threads: int) -> bool:
+    """Lets copies of these files find their entry; returns whether the files can be read.  path: of the entry."""
+    if isinstance(stamp, BytesStamp):
+        return True
+    return write_aliases(stamp, entry_name(stamp, precision), variant_of(precision), path.stem, threads)
 
 
 def specialized_path(general: Path, assumptions: Assumptions) -> Path:

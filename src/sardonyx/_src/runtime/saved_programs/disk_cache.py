@@ -56,6 +56,8 @@ class CachedProgram:
     specializations: Specializations
 
 
+RACY = "its files were written a moment ago, and may change without changing their times"
+NO_CACHE = "SARDONYX_CACHE is empty, or the system has no saved programs"
 OPEN_PROGRAMS: WeakValueDictionary[ProgramKey, CachedProgram] = WeakValueDictionary()
 
 
@@ -150,7 +152,7 @@ def compile_engine(
     engine: NativeEngine | None = None
     executable: Executable | None = None
     with async_compilation():
-        if key is not None and not is_compiled and is_cacheable_file(key):
+        if key is not None and not is_compiled and may_be_cached(key, options):
             engine, executable = compile_into_cache(key, model, options)
         if engine is None:
             engine = NativeEngine(model, stamp=stamp, executable=executable, precision=precision, **options)
@@ -176,8 +178,7 @@ def compile_into_cache(
         executable = compile_releasing_weights(
             model, tolerant=counters.tolerates_faults, precision=key.precision
         )
-    is_complete = not executable.defects and not uses_own_operators(operator_names(model))
-    cached = store_program(key, model, executable) if is_complete else None
+    cached, counters.uncached = store_program(key, model, executable)
     if cached is None:
         return None, executable
     return bind_cached(model, cached, key, options), None
@@ -210,28 +211,46 @@ def key_path(key: ProgramKey) -> Path | None:
     return entry_path(key.content, key.precision)
 
 
-def is_cacheable_file(key: ProgramKey) -> bool:
-    """Whether the program of this version of a file may be cached."""
-    is_unsafe = isinstance(key.content, ModelDigest) or key.content.is_racily_clean
-    return not is_unsafe and key_path(key) is not None
+def may_be_cached(key: ProgramKey, options: EngineOptions) -> bool:
+    """Whether the program of this version of a file may be cached; if not, the session's counters say why."""
+    if isinstance(key.content, ModelDigest):
+        return False
+    reason = ""
+    if key.content.is_racily_clean:
+        reason = RACY
+    elif key_path(key) is None:
+        reason = NO_CACHE
+    if (counters := options.get("counters")) is not None:
+        counters.uncached = reason
+    return not reason
 
 
-def store_program(key: ProgramKey, model: Model, executable: Executable) -> CachedProgram | None:
-    """Writes an entry and opens it; None if the program cannot be cached or the folder cannot be written to."""
+def store_program(key: ProgramKey, model: Model, executable: Executable) -> tuple[CachedProgram | None, str]:
+    """Writes an entry and opens it; or None, and why that is not possible."""
+    path, reason = write_program_entry(key, model, executable)
+    cached = None if path is None else open_cached_program(key)
+    if path is None or cached is None:
+        return None, reason or f"{path} cannot be read"
+    assert not isinstance(key.content, ModelDigest), "such programs have no path"
+    alias_entry(key.content, key.precision, path)
+    trim_folder(path.parent)
+    return cached, ""
+
+
+def write_program_entry(key: ProgramKey, model: Model, executable: Executable) -> tuple[Path | None, str]:
+    """Writes an entry; returns its path, or None and why that is not possible."""
     path = key_path(key)
     if path is None:
-        return None
+        return None, NO_CACHE
+    if executable.defects:
+        return None, "the compiler failed at nodes of it"
+    if uses_own_operators(operator_names(model)):
+        return None, "this process defines operators of it"
     from sardonyx._src.runtime.declarations.declaration_analysis import (
         analyze_declarations,  # lazy: only compilation needs it
     )
 
     with limit_nesting():
         declarations = analyze_declarations(model)
-    if not write_entry(path, model, declarations, executable):
-        return None
-    cached = open_cached_program(key)
-    if cached is not None:
-        assert not isinstance(key.content, ModelDigest), "such programs have no path"
-        alias_entry(key.content, key.precision, path)
-    trim_folder(path.parent)
-    return cached
+    reason = write_entry(path, model, declarations, executable)
+    return (None, reason) if reason else (path, "")

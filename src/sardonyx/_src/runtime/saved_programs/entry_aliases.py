@@ -15,15 +15,18 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 
-from sardonyx._src.errors import LimitError
 from sardonyx._src.io.file_stamps import BytesStamp, FileStamp, FileStamps
 from sardonyx._src.io.loading.load import TEXT_SUFFIXES
 from sardonyx._src.runtime.identity.file_digests import file_digest, file_sample
 from sardonyx._src.runtime.identity.model_stamps import ModelStamp
-from sardonyx._src.runtime.identity.records import has_record_with, read_records, write_record
+from sardonyx._src.runtime.identity.records import (
+    has_record_with,
+    read_records,
+    start_background,
+    write_record,
+)
 from sardonyx._src.runtime.identity.verified_files import digest_text
 from sardonyx._src.runtime.limits.cpus import available_cpus
-from sardonyx._src.threads import start_thread
 
 ALIASES = "aliases"  # the folder in the cache folder
 MAX_HASHING_THREADS = 4
@@ -66,8 +69,7 @@ def write_aliases_later(stamp: ModelStamp, name: str, variant: str, entry: str) 
                 os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWEST_PRIORITY)
         write_aliases(stamp, name, variant, entry)
 
-    with suppress(LimitError):  # without a thread there are no aliases
-        start_thread(threading.Thread(target=write, name="sardonyx-alias", daemon=True))
+    start_background(write, "sardonyx-alias")
 
 
 def known_content_name(stamp: ModelStamp, variant: str) -> str | None:

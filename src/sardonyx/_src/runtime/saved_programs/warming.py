@@ -1,0 +1,157 @@
+"""Fills the disk cache with the programs of model files, before a session needs them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sardonyx._src.compile.llvm.cache import default_folder
+from sardonyx._src.compile.llvm.host_target import compile_for_class, require_llvmlite
+from sardonyx._src.compile.program import EXACT, Precision
+from sardonyx._src.compile.program.verification.defects import typed_defects
+from sardonyx._src.errors import InputError, SardonyxError
+from sardonyx._src.grad.runnable import without_gradient_nodes
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.io.file_stamps import BytesStamp, FileStamp
+from sardonyx._src.io.loading.load import load, pause_gc
+from sardonyx._src.io.nesting import limit_nesting
+from sardonyx._src.ir import Model
+from sardonyx._src.runtime.engine.engine import compile_releasing_weights
+from sardonyx._src.runtime.identity.model_stamps import ModelStamp, ProgramKey, stamp_model, stamp_source
+from sardonyx._src.runtime.identity.records import wait_for_records
+from sardonyx._src.runtime.limits.cpus import available_cpus
+from sardonyx._src.runtime.programs.async_compilation import async_compilation
+from sardonyx._src.runtime.saved_programs.cache_entries import (
+    alias_entry_now,
+    entry_path,
+    max_total_bytes,
+    read_entry,
+    specialized_paths,
+    trim_folder,
+)
+from sardonyx._src.runtime.saved_programs.disk_cache import RACY, write_program_entry
+
+READ_BY_OTHERS = stat.S_IRGRP | stat.S_IROTH
+FOLDER_MODE, ENTRY_MODE = 0o755, 0o600
+ROOT = 0  # user id
+
+
+@contextmanager
+def warming(folder: Path | None, target: str) -> Iterator[Path]:
+    """In this block, programs are compiled for a class of processors, and cached in a folder, which is the result.
+
+    folder: None for the folder that sessions use.  target: a class, or "" for the one of this processor.
+    At the end, waits until all that was cached is recorded; what root cached can be read by others.
+    """
+    before = os.environ.get("SARDONYX_CACHE")
+    if folder is not None:
+        os.environ["SARDONYX_CACHE"] = os.path.abspath(folder)
+    try:
+        cache = default_folder()
+        if cache is None:
+            raise InputError(
+                "a cache folder must be given if SARDONYX_CACHE is empty; got none", name="cache"
+            )
+        with compile_for_class(target):
+            yield cache
+        wait_for_records()
+        if cache.is_dir():
+            share_records(cache)
+    finally:
+        if folder is not None:
+            restore_environment(before)
+
+
+def restore_environment(cache: str | None) -> None:
+    if cache is None:
+        del os.environ["SARDONYX_CACHE"]
+    else:
+        os.environ["SARDONYX_CACHE"] = cache
+
+
+def cache_program(source: Path, precision: Precision = EXACT) -> tuple[Path, bool]:
+    """Compiles the program of a file into the cache unless it is there; returns its entry, and whether it was compiled.
+
+    Nothing of it is executed, so that it may be for processors of another class.
+    Raises SardonyxError if the model cannot be compiled, or if its program cannot be cached.
+    """
+    stamp, model = stamp_source(source), None
+    path = None if stamp is None else entry_path(stamp, precision)
+    if path is None or not is_intact(path):
+        model, stamp = load_runnable(source, stamp)
+        path = entry_path(stamp, precision)
+    is_new = path is None or not is_intact(path)
+    if is_new:
+        path = compile_entry(model or load(source), ProgramKey(stamp, precision))
+    assert stamp is not None and path is not None, "there is an entry"
+    alias_entry_now(stamp, precision, path, available_cpus())
+    share_entry(path, source)
+    return path, is_new
+
+
+def is_intact(path: Path) -> bool:
+    """Whether there is an intact entry at a path; a damaged one is removed."""
+    return path.exists() and read_entry(path) is not None
+
+
+def load_runnable(source: Path, stamp: FileStamp | BytesStamp | None) -> tuple[Model, ModelStamp]:
+    """The model of a file and the stamps of all its files; raises SardonyxError if its program cannot be cached."""
+    model = load(source)
+    if without_gradient_nodes(model) is not model:
+        raise SardonyxError("it has Gradient nodes, whose gradients are computed at every start")
+    stamps = None if stamp is None else stamp_model(stamp, model)
+    if stamps is None or stamp != stamp_source(source):
+        raise SardonyxError("its files cannot be read, or changed meanwhile")
+    if stamps.is_racily_clean:
+        raise SardonyxError(RACY)
+    return model, stamps
+
+
+def compile_entry(model: Model, key: ProgramKey) -> Path:
+    """Compiles a model into an entry, and returns its path; raises SardonyxError where that is not possible."""
+    require_llvmlite()
+    with typed_defects("compile", OSError, ImportError), async_compilation():
+        Interpreter(model)  # raises the errors of a model that cannot be run
+        with limit_nesting(), pause_gc():
+            executable = compile_releasing_weights(model, precision=key.precision)
+        path, reason = write_program_entry(key, model, executable)
+    if path is None:
+        raise SardonyxError(reason)
+    trim_folder(path.parent)
+    if not path.exists():
+        raise SardonyxError(
+            f"the cache has room for {max_total_bytes(path.parent)} bytes (SARDONYX_CACHE_BYTES)"
+        )
+    return path
+
+
+# --- other users -------------------------------------------------------------------------------
+
+
+def share_entry(path: Path, source: Path) -> None:
+    """Lets others read the entries of a model that root has cached, if they can read the file of the model.
+
+    Only what root owns is of use to other users (`io.private_files`).
+    """
+    if is_root():
+        bits = os.stat(source).st_mode & READ_BY_OTHERS
+        for entry in (path, *specialized_paths(path)):
+            entry.chmod(ENTRY_MODE | bits)
+
+
+def share_records(cache: Path) -> None:
+    """Lets others enter the folders of a cache, and read the kernels and records in them, which have nothing of weights."""
+    if not is_root():
+        return
+    for folder in (cache, *(cache / name for name in os.listdir(cache) if (cache / name).is_dir())):
+        folder.chmod(FOLDER_MODE)
+        for path in folder.iterdir():
+            if path.is_file() and path.suffix != ".sdx":
+                path.chmod(ENTRY_MODE | READ_BY_OTHERS)
+
+
+def is_root() -> bool:
+    return hasattr(os, "geteuid") and os.geteuid() == ROOT

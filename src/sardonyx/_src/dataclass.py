@@ -160,7 +160,7 @@ class Placeholder:
 
     def apply_standard(self, options: dict[str, Any]) -> type:
         copy = new_class(self.written, body_of(self.written))
-        copy.__doc__ = self.written.__doc__ or ""  # the decorator would make one of the signature
+        copy.__doc__ = self.written.__doc__ or "none"  # else the decorator makes one of the signature
         generated: type = dataclasses.dataclass(**options)(copy)
         return generated
 

@@ -85,8 +85,8 @@ class InferencePlan:
         None if the caller of a function determines an attribute, or if an attribute is not in `key_attributes` with its
         type: such results are not shared with other nodes.
         """
-        key: list[Hashable] = [self.cache_token, len(node.outputs)]
-        for value in node.inputs:
+        key: list[Hashable] = [self.cache_token, len(node._outputs)]
+        for value in node._inputs:
             key.append(0 if value is None else value.type)
         if node.attributes:
             kinds = self.key_attributes

@@ -67,7 +67,7 @@ class InferenceScope:
         equal_dims = state.equal_dims
         literals = state.elements.has_literals
         for node in graph.nodes:
-            op_type, outputs = node.op_type, node.outputs
+            op_type, outputs = node.op_type, node._outputs
             if op_type == "Constant" and literals and (tensor := literal_of(node)) is not None:
                 result = look_up((tensor.dtype, tensor.shape))
                 types = result.types if type(result) is OutputTypes else type_of(tensor)

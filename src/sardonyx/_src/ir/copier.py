@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -59,16 +59,20 @@ class Copier:
         result = Value(value.name, value.type, value.initializer)
         result.doc = value.doc
         result.details = value.details
-        copy_metadata(result, value)
+        if value._metadata:
+            copy_metadata(result, value)
         self.values[value] = result
         return result
 
     def node(self, node: Node) -> Node:
         """A copy of a node and of its outputs."""
-        inputs = [None if v is None else self.values.get(v, v) for v in node.inputs]
-        actual = map(self.resolve_reference, node.attributes.values())
-        attributes = {a.name: self.attribute(a) for a in actual if a is not None}
-        outputs = [self.value(v) for v in node.outputs]
+        replacements = self.values
+        inputs = [None if v is None else replacements.get(v, v) for v in node._inputs]
+        actual: Iterable[Attribute] = node.attributes.values()
+        if self.bindings is not None:
+            actual = filter(None, map(self.resolve_reference, actual))
+        attributes = {a.name: self.attribute(a) for a in actual}
+        outputs = [self.value(v) for v in node._outputs]
         result = Node(
             node.op_type,
             inputs,
@@ -79,9 +83,11 @@ class Copier:
             name=node.name,
         )
         result.doc = node.doc
-        result.device_configurations = [self.devices(d) for d in node.device_configurations]
+        if node.device_configurations:
+            result.device_configurations = [self.devices(d) for d in node.device_configurations]
         result.details = node.details
-        copy_metadata(result, node)
+        if node._metadata:
+            copy_metadata(result, node)
         return result
 
     def resolve_reference(self, attribute: Attribute) -> Attribute | None:

@@ -8,19 +8,31 @@ from sardonyx._src.ir import Function, Graph, Model, Node, SparseTensor, Tensor,
 
 
 def nodes(graph: Graph) -> Iterator[Node]:
-    """Every node of the graph and of the graphs inside it; a node comes before its subgraphs' nodes."""
-    for node in graph.nodes:
-        yield node
-        for inner in node.subgraphs:
-            yield from nodes(inner)
+    """Every node of the graph and of the graphs inside it; a node comes before its subgraphs' nodes.
+
+    As during an iteration over `Graph.nodes`, nodes may be added anywhere, and the current one removed.
+    """
+    node = graph._first
+    while (
+        node is not None
+    ):  # as `NodeList.__iter__`, without a second generator: models are walked dozens of times
+        if node.graph is graph:
+            yield node
+            if node.attributes:
+                for inner in node.subgraphs:
+                    yield from nodes(inner)
+        node = node._next
 
 
 def graphs(graph: Graph) -> Iterator[Graph]:
     """The graph and every graph inside it."""
     yield graph
-    for node in graph.nodes:
-        for inner in node.subgraphs:
-            yield from graphs(inner)
+    node = graph._first
+    while node is not None:
+        if node.attributes and node.graph is graph:
+            for inner in node.subgraphs:
+                yield from graphs(inner)
+        node = node._next
 
 
 def roots(model: Model) -> Iterator[Graph]:
@@ -35,7 +47,9 @@ def values(graph: Graph) -> Iterator[Value]:
     """Every value defined in this graph itself: inputs, initializers, named outputs of nodes."""
     yield from dict.fromkeys((*graph.inputs, *graph.initializers.values()))
     for node in graph.nodes:
-        yield from (v for v in node.outputs if v.name)
+        for value in node._outputs:
+            if value.name:
+                yield value
 
 
 def captures(graph: Graph) -> list[Value]:

@@ -237,10 +237,9 @@ def densify_initializers(graph: Graph) -> None:
 def forget_types(model: Model) -> None:
     """Drops the types of all computed values: files may declare stale sizes, and kernels rely on sizes."""
     for root in roots(model):
-        for graph in graphs(root):
-            for node in nodes(graph):
-                for value in node.outputs:
-                    value.type = None
+        for node in nodes(root):
+            for value in node.outputs:
+                value.type = None
 
 
 @phase("convert")

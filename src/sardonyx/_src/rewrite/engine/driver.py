@@ -16,6 +16,7 @@ from sardonyx._src.ops.index import qualified_name
 from sardonyx._src.rewrite.api import PHASES, Pass, Phase
 from sardonyx._src.rewrite.engine.edit import DEFAULT_GROWTH_BYTES, Edit
 from sardonyx._src.rewrite.engine.match import matches
+from sardonyx._src.rewrite.engine.matcher import may_match
 from sardonyx._src.rewrite.engine.pattern import Pattern, parse_pattern
 from sardonyx._src.rewrite.engine.template import can_instantiate, instantiate
 from sardonyx._src.rewrite.engine.view import Versions
@@ -51,7 +52,7 @@ class LoadedPass:
 
     rooted: whether it applies only to nodes of certain operators.
     before: the alternatives of its pattern; empty for a pass that is no pattern.
-    after: the replacement of its pattern.
+    after: the text of the replacement of its pattern, which is parsed at the first match.
     sources: for each alternative, the operators that must compute inputs of the root.
     """
 
@@ -60,7 +61,7 @@ class LoadedPass:
     versions: Versions
     rooted: bool
     before: tuple[Pattern, ...] = ()
-    after: Pattern | None = None
+    after: str = ""
     sources: tuple[frozenset[str], ...] = ()
 
     def alternatives(self, producers: Collection[str]) -> list[Pattern]:
@@ -89,8 +90,8 @@ def load_pass(name: str) -> LoadedPass:
         documented.versions,
         True,
         before,
-        parse_pattern(documented.after),
-        tuple(pattern.sources for pattern in before),
+        documented.after,
+        tuple(pattern.root_sources for pattern in before),
     )
 
 
@@ -145,21 +146,17 @@ class Driver:
     def try_passes(self, table: PassTable, node: Node) -> bool:
         """Try the passes of a phase on a node until one changes the model; returns whether one did."""
         version = self.edit.rewritable_version(node)
-        for loaded, alternatives in table.candidates(node):
-            is_supported = version in loaded.versions.get((node.domain, node.op_type), ())
-            if (is_supported or not loaded.rooted) and self.try_pass(loaded, node, alternatives):
-                return True
-        return False
+        return any(
+            self.try_pass(loaded, node, alternatives)
+            for loaded, alternatives in table.candidates(node, version)
+        )
 
     def try_pass(self, loaded: LoadedPass, node: Node, alternatives: Sequence[Pattern]) -> bool:
         """Try a pass on a node; returns whether the model changed."""
         start = time.perf_counter()
         self.report.running = loaded.name
         self.edit.supported_versions = loaded.versions
-        name, outputs = (
-            node.name,
-            node.outputs,
-        )  # saved for the report: the pass may give them to another node
+        name, outputs = node.name, node._outputs  # for the report: the pass may give them to another node
         done = apply_pass(loaded, node, alternatives, self.edit)
         pass_report = self.report.passes.get(loaded.name) or self.report.of(loaded.name)
         pass_report.seconds += time.perf_counter() - start
@@ -205,11 +202,12 @@ def apply_pass(loaded: LoadedPass, node: Node, alternatives: Sequence[Pattern], 
     """
     if loaded.declaration.on_node is not None:
         return loaded.declaration.on_node(node, edit)
-    accept, after = loaded.declaration.on_match, loaded.after
-    assert accept is not None and after is not None, f"{loaded.name} must be a pattern"
-    if not can_instantiate(after, node, edit):
+    accept = loaded.declaration.on_match
+    assert accept is not None, f"{loaded.name} must be a pattern"
+    possible = [before for before in alternatives if may_match(before, before.root, node)]
+    if not possible or not can_instantiate(after := parse_pattern(loaded.after), node, edit):
         return False
-    for before in alternatives:
+    for before in possible:
         for match in matches(before, node, edit):
             bindings = accept(match)
             if bindings is not None:
@@ -230,27 +228,33 @@ class PassTable:
         rootless = self.load_passes(name for name, operators in roots_of_passes.items() if not operators)
         self.sweeps = [loaded for loaded in rootless if loaded.declaration.kind == "sweep"]
         self.rootless = [loaded for loaded in rootless if loaded.declaration.kind != "sweep"]
-        self._candidates: dict[tuple[str, frozenset[str]], list[Candidate]] = {}
+        self._candidates: dict[tuple[str | int | None, ...], list[Candidate]] = {}
 
     def load_passes(self, names: Iterable[str]) -> list[LoadedPass]:
         return [loaded for loaded in map(load_pass, names) if loaded.declaration.phase == self.phase]
 
-    def candidates(self, node: Node) -> Sequence[Candidate]:
-        """The passes that may apply to a node, judged by its operator and by the operators that compute its inputs."""
-        producers = frozenset(
-            v.producer.op_type for v in node.inputs if v is not None and v.producer is not None
-        )
-        key = qualified_name(node.domain, node.op_type), producers
-        if key not in self._candidates:
-            self._candidates[key] = [*self.find_candidates(*key)]
-        return self._candidates[key]
+    def candidates(self, node: Node, version: int | None) -> Sequence[Candidate]:
+        """The passes that may apply to a node, judged by its operator and by the operators that compute its inputs.
 
-    def find_candidates(self, root: str, producers: Collection[str]) -> Iterator[Candidate]:
+        version: that of the operator; None if no pass may rewrite the node.
+        """
+        producers = [v.producer.op_type for v in node._inputs if v is not None and v.producer is not None]
+        key = (node.domain, node.op_type, version, *producers)
+        candidates = self._candidates.get(key)
+        if candidates is None:
+            candidates = self._candidates[key] = [*self.find_candidates(node, version, frozenset(producers))]
+        return candidates
+
+    def find_candidates(
+        self, node: Node, version: int | None, producers: Collection[str]
+    ) -> Iterator[Candidate]:
+        root = qualified_name(node.domain, node.op_type)
         if root in self.names and root not in self.rooted:
             self.rooted[root] = self.load_passes(self.names[root])
         for loaded in (*self.rootless, *self.rooted.get(root, ())):
+            is_supported = version in loaded.versions.get((node.domain, node.op_type), ())
             alternatives = loaded.alternatives(producers)
-            if alternatives or not loaded.before:
+            if (is_supported or not loaded.rooted) and (alternatives or not loaded.before):
                 yield loaded, alternatives
 
 

@@ -198,7 +198,7 @@ class Edit(View):
             self.prune(value.producer)
 
     def is_dead(self, node: Node) -> bool:
-        return all(not v._uses and self.is_internal(v) for v in node.outputs)
+        return all(not v._uses and self.is_internal(v) for v in node._outputs)
 
     # --- replacing nodes by graphs
 

@@ -46,10 +46,24 @@ class PatternMatch:
 
 def find_matches(pattern: Pattern, root: Node, graph: GraphQueries) -> Iterator[PatternMatch]:
     """All matches of a pattern with this root node whose inner values are used only inside the match."""
+    if not may_match(pattern, pattern.root, root):
+        return
     matcher = PatternMatcher(pattern, root, graph)
     for match in matcher.match_node(pattern.root, root, PatternMatch({}, {}, {})):
         if is_self_contained(pattern, match, graph):
             yield match
+
+
+def may_match(pattern: Pattern, part: PatternNode, node: Node) -> bool:
+    """A cheap filter: whether the operators that the pattern requires above a node are there, in any order of operands."""
+    for source in pattern.sources[part]:
+        for value in node._inputs:
+            above = None if value is None else value.producer
+            if above is not None and above.op_type == source.op_type and may_match(pattern, source, above):
+                break
+        else:
+            return False
+    return True
 
 
 def is_self_contained(pattern: Pattern, partial: PatternMatch, graph: GraphQueries) -> bool:
@@ -78,11 +92,7 @@ class PatternMatcher:
             if partial.nodes[part] is node:
                 yield partial
             return
-        if (
-            node.op_type != part.op_type
-            or node.graph is not self.root.graph
-            or not self.may_match(part, node)
-        ):
+        if node.op_type != part.op_type or node.graph is not self.root.graph:
             return
         if not graph.is_a(node, part.op_type, part.domain):
             return
@@ -95,15 +105,6 @@ class PatternMatcher:
         extended = PatternMatch(partial.values, {**partial.nodes, part: node}, attributes)
         for order in self.operand_orders(node, inputs):
             yield from self.match_inputs(part.inputs, order, extended)
-
-    def may_match(self, part: PatternNode, node: Node) -> bool:
-        """A cheap filter: whether every operator that the pattern requires for inputs of a node computes one of its inputs."""
-        operand_types = {v.producer.op_type for v in node.inputs if v is not None and v.producer is not None}
-        sources = (self.pattern.producers.get(name) for name in part.inputs)
-        return all(
-            source is None or source[0].number is not None or source[0].op_type in operand_types
-            for source in sources
-        )
 
     def operand_orders(self, node: Node, inputs: Sequence[Value | None]) -> Iterator[Sequence[Value | None]]:
         """The operands in each order that leaves the result unchanged."""

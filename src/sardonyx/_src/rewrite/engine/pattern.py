@@ -7,7 +7,7 @@ A name that no node of the text defines matches any value, and the same value wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from sardonyx._src.dataclass import dataclass
@@ -47,23 +47,21 @@ class Pattern:
     """Nodes in topological order; the last is the root, whose outputs are the pattern's outputs.
 
     producers: for each value that a node computes, the node and the position of the output.
+    sources: for each node, those that must compute inputs of it; Constants that match numbers are left out.
     """
 
     nodes: tuple[PatternNode, ...]
     producers: Mapping[str, tuple[PatternNode, int]]
+    sources: Mapping[PatternNode, Sequence[PatternNode]]
 
     @property
     def root(self) -> PatternNode:
         return self.nodes[-1]
 
     @property
-    def sources(self) -> frozenset[str]:
-        """The operators that must compute inputs of the root; Constants that match numbers are left out."""
-        return frozenset(
-            self.producers[name][0].op_type
-            for name in self.root.inputs
-            if name in self.producers and self.producers[name][0].number is None
-        )
+    def root_sources(self) -> frozenset[str]:
+        """The operators that must compute inputs of the root."""
+        return frozenset(node.op_type for node in self.sources[self.root])
 
     def operators(self) -> set[tuple[str, str]]:
         return {(n.domain, n.op_type) for n in self.nodes if n.number is None}
@@ -75,7 +73,12 @@ def parse_pattern(text: str) -> Pattern:
     record = from_text(f"pattern () => () {{ {text} }}", GraphProto)
     nodes = tuple(parse_node(node) for node in record.node)
     producers = {name: (node, i) for node in nodes for i, name in enumerate(node.outputs) if name}
-    return Pattern(nodes, producers)
+    computed = {name: node for name, (node, _) in producers.items() if node.number is None}
+    sources = {
+        node: tuple(computed[name] for name in dict.fromkeys(node.inputs) if name in computed)
+        for node in nodes
+    }
+    return Pattern(nodes, producers, sources)
 
 
 def parse_node(node: NodeProto) -> PatternNode:

@@ -15,7 +15,7 @@ from sardonyx._src.ir.dims import Expr, known_equal
 from sardonyx._src.ir.dims.atoms import has_opaque_part
 from sardonyx._src.ir.walk import graphs, nodes, roots
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.bind import plan_of
+from sardonyx._src.ops.bind import AttributePlan, plan_of
 from sardonyx._src.ops.inference import Known
 from sardonyx._src.ops.registry import find, signature
 from sardonyx._src.ops.tensor.elements import is_fully_known
@@ -28,10 +28,18 @@ MAX_UNIFORM_ELEMENTS = 1 << 16  # elements of a constant that are compared with 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedOperator:
-    """The operator of a node: its schema in the imported version, and its definition."""
+    """The operator of a node: its schema in the imported version, and its definition.
+
+    attributes: how the attributes of nodes are bound.
+    """
 
     schema: OpSchema
     op: Operator
+    attributes: AttributePlan
+
+    @classmethod
+    def of(cls, schema: OpSchema, op: Operator) -> ResolvedOperator:
+        return cls(schema, op, plan_of(schema))
 
     @property
     def version(self) -> int:
@@ -48,6 +56,7 @@ class View:
         self.mutable = mutable_values(model) | self.facts.training_states
         self.public = public_values(model)
         self.digests: dict[Tensor, Hashable] = {}  # of small tensors that a pass has compared
+        self.samples: dict[Tensor, Hashable] = {}  # a few elements of large tensors that a pass has compared
         self._uniform_numbers: dict[Tensor, float | None] = {}
         self._meanings: dict[tuple[str, str, int | None], ResolvedOperator | None] = {}
 
@@ -71,7 +80,7 @@ class View:
         if node.graph is None or self.facts.is_call(node) or self.facts.inference.is_rejected(node):
             return None
         operator = self.operator(node.domain, node.op_type, self.imports(node.graph).get(node.domain))
-        return operator if operator is not None and matches_signature(node, operator.schema) else None
+        return operator if operator is not None and matches_signature(node, operator) else None
 
     def operator(self, domain: str, op_type: str, opset: int | None) -> ResolvedOperator | None:
         """The operator of a name in a version of its operator set; None if unknown or deprecated."""
@@ -80,7 +89,7 @@ class View:
             schema = None if opset is None else signature(domain, op_type, opset)
             op = find(domain, op_type)
             known = schema is not None and op is not None and not schema.deprecated
-            self._meanings[key] = ResolvedOperator(schema, op) if known and schema and op else None
+            self._meanings[key] = ResolvedOperator.of(schema, op) if known and schema and op else None
         return self._meanings[key]
 
     def is_a(self, node: Node | None, op_type: str, domain: str = "") -> bool:
@@ -117,7 +126,7 @@ class View:
         """The node's attributes as kernels receive them, with defaults filled in."""
         operator = self.operator_of(node)
         assert operator is not None, f"{node!r} has no known operator"
-        return plan_of(operator.schema).bind(node, {})
+        return operator.attributes.bind(node, {})
 
     # --- values
 
@@ -230,14 +239,15 @@ def uniform_number_of(data: Array | None) -> float | None:
     return float(numbers[0]) if is_uniform else None
 
 
-def matches_signature(node: Node, schema: OpSchema) -> bool:
-    """Whether the numbers of inputs and outputs and the attributes of a node match its schema."""
-    inputs, outputs = len(node.inputs), len(node.outputs)
+def matches_signature(node: Node, operator: ResolvedOperator) -> bool:
+    """Whether the numbers of inputs and outputs and the attributes of a node match the schema of its operator."""
+    schema, plan = operator.schema, operator.attributes
+    inputs, outputs = len(node._inputs), len(node._outputs)
     if inputs < schema.min_inputs or outputs < max(schema.min_outputs, 1):
         return False
     if inputs > (schema.max_inputs or inputs) or outputs > (schema.max_outputs or outputs):
         return False
-    plan, attributes = plan_of(schema), node.attributes
+    attributes = node.attributes
     for attribute in attributes.values():  # a loop, since passes ask about every node many times
         if attribute.ref or plan.kinds.get(attribute.name) is not attribute.type:
             return False

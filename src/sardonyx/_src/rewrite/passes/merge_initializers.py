@@ -24,7 +24,10 @@ from sardonyx._src.rewrite.engine.edit import Edit
 LARGE_ELEMENTS = (
     1 << 12
 )  # elements from which a tensor is compared directly, without a digest of all its elements
-SAMPLES = 16  # elements that are compared first
+SAMPLES, SAMPLE_ELEMENTS = (
+    4,
+    4,
+)  # places, which may be pages of a file, and the elements of each that are compared first
 
 
 @sweep(phase="simplify")
@@ -58,7 +61,9 @@ def candidates(graph: Graph, edit: Edit) -> Iterator[list[Value]]:
     for pairs in types.values():
         samples: dict[Hashable, list[Value]] = {}
         for value, tensor in pairs if len(pairs) > 1 else ():
-            samples.setdefault(sample(tensor), []).append(value)
+            if tensor not in edit.samples:
+                edit.samples[tensor] = sample(tensor)
+            samples.setdefault(edit.samples[tensor], []).append(value)
         yield from (values for values in samples.values() if len(values) > 1)
 
 
@@ -85,7 +90,9 @@ def sample(tensor: Tensor) -> Hashable:
         data = elements(tensor)
     except ExternalDataError:
         return None
-    taken = data[np.unravel_index(np.arange(0, data.size, data.size // SAMPLES), data.shape)].tobytes()
+    starts = np.arange(SAMPLES) * ((data.size - SAMPLE_ELEMENTS) // (SAMPLES - 1))
+    positions = np.add.outer(starts, np.arange(SAMPLE_ELEMENTS)).reshape(-1)
+    taken = data[np.unravel_index(positions, data.shape)].tobytes()
     release_pages(data)
     return taken
 

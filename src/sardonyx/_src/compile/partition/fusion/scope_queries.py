@@ -20,7 +20,7 @@ class ScopeQueries:
 
     def operator_of(self, node: Node) -> ResolvedOperator | None:
         bound, op = self.scope.bind_node(node), find(node.domain, node.op_type)
-        return None if bound is None or op is None else ResolvedOperator(bound.schema, op)
+        return None if bound is None or op is None else ResolvedOperator.of(bound.schema, op)
 
     def is_a(self, node: Node | None, op_type: str, domain: str = "") -> bool:
         if node is None or (node.op_type, node.domain) != (op_type, domain):

@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     threads = None if args.threads is None else parse_positive(args.threads, "--threads")
     sizes = None if args.sizes is None else parse_dims([word for word in args.sizes.split(",") if word])
     paths = [*model_files(args.models)]
-    with progress(len(paths), "compiling", kernels=True) as advance:
+    with progress(len(paths), "compiling", sessions=True, is_quiet=args.json) as advance:
         results = warm(
             paths,
             cache=args.cache,

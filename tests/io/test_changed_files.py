@@ -192,11 +192,19 @@ def test_a_changed_long_file_is_an_error(tmp_path: Path, use: str, change: Calla
 @pytest.mark.skipif(not HAS_PROGRAMS, reason="programs are not saved here")
 @pytest.mark.usefixtures("long_files")
 @pytest.mark.parametrize("change", [shorten, overwrite, replace])
-def test_external_data_of_a_cached_program_may_change(tmp_path: Path, change: Callable[[Path], None]) -> None:
+def test_a_cached_program_notices_changes_of_the_external_data_that_it_reads(
+    tmp_path: Path, change: Callable[[Path], None]
+) -> None:
     def open_change_use() -> None:
         opened = session(tmp_path / "external.onnx", "native")
         change(tmp_path / "data")
-        assert_weights(opened())
+        if change is replace:
+            assert_weights(opened())
+        else:
+            with pytest.raises(
+                sx.FileChanged, match="shortened from" if change is shorten else "overwritten"
+            ):
+                opened()
 
     assert_survives(open_change_use)
 

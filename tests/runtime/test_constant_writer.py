@@ -17,11 +17,13 @@ from sardonyx._src.runtime.saved_programs.constant_writer import ConstantWriter,
 
 BYTES = np.random.default_rng(5).integers(0, 256, 1000, np.uint8)
 SOURCE = np.arange(6000, dtype=np.float32).reshape(1000, 6)
-LAZY = LazyConstant((1000, 6), 1, SOURCE, lambda rows, first: compute_rows(rows, first))
 
 
-def compute_rows(rows: Array, first: int) -> None:
+def triple_rows(rows: Array, first: int) -> None:
     np.multiply(SOURCE[first : first + len(rows)], 3, rows)
+
+
+LAZY = LazyConstant((1000, 6), 1, SOURCE, triple_rows)
 
 
 def write(folder: Path, constants: list[tuple[int, Array | LazyConstant]]) -> tuple[bytes, int]:

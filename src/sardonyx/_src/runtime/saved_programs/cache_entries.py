@@ -30,6 +30,7 @@ from sardonyx._src.compile.llvm.host_target import compiler_version, processor_i
 from sardonyx._src.compile.llvm.kernel_origin import Start
 from sardonyx._src.compile.program import EXACT, Precision
 from sardonyx._src.compile.program.encoding.executable import Executable
+from sardonyx._src.compile.program.operands.lazy_constants import LazyConstant
 from sardonyx._src.compile.program.steps.assumptions import Assumptions
 from sardonyx._src.compile.program.steps.program import FallbackOp, Program
 from sardonyx._src.compile.program.verification.defects import DEFECTS
@@ -37,18 +38,21 @@ from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import CompilationError, DecodeError, are_defects_fatal
 from sardonyx._src.io.file_stamps import BytesStamp
 from sardonyx._src.io.loading.load import pause_gc
+from sardonyx._src.io.mapped_files import MappedFile
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.io.private_files import make_private_folder, open_private_file
 from sardonyx._src.ir import Model
 from sardonyx._src.ir.walk import model_tensors
 from sardonyx._src.phases import phase
 from sardonyx._src.runtime.declarations.inner_declarations import StaticDeclarations
+from sardonyx._src.runtime.identity.constant_keys import constant_key
 from sardonyx._src.runtime.identity.model_stamps import ModelStamp
 from sardonyx._src.runtime.identity.source_digest import package_identity
 from sardonyx._src.runtime.identity.verified_files import digest_text, last_use
 from sardonyx._src.runtime.programs.stats import RunCounters
 from sardonyx._src.runtime.runs.native_program import NativeProgram
 from sardonyx._src.runtime.saved_programs import image as images
+from sardonyx._src.runtime.saved_programs.constant_files import ConstantFiles
 from sardonyx._src.runtime.saved_programs.entry_aliases import (
     find_entry,
     write_aliases,
@@ -58,7 +62,7 @@ from sardonyx._src.runtime.saved_programs.image import ProgramImage
 from sardonyx._src.runtime.saved_programs.saved_engine import SavedProgram
 
 NAME_FORMAT = (
-    "7"  # version of entry names: after a change, older entries are never found, and trimming removes them
+    "8"  # version of entry names: after a change, older entries are never found, and trimming removes them
 )
 # Entries up to this size are read, in about 1 ms; larger ones are mapped, and each run begins with two system calls to verify
 # that the file is unchanged.
@@ -77,14 +81,17 @@ log = logging.getLogger(__name__)
 
 
 @phase("cache")
-def read_entry(path: Path) -> ProgramImage | None:
-    """The program of an entry; None if there is none, or a damaged one, which is removed."""
+def read_entry(path: Path, files: ConstantFiles) -> ProgramImage | None:
+    """The program of an entry; None if there is none, or a damaged one, which is removed.
+
+    files: the files that may have constants of the program.  If one is gone or was changed, there is no program.
+    """
     try:
         with pause_gc():
             # What an entry requires of this machine is part of its name, so that it is not compared again.
             container, *_ = images.open_container(path, open_private_file, READ_UP_TO_BYTES)
             images.require_entry(path, container)
-            return images.read_image(path, container)
+            return images.read_image(path, container, files)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -104,12 +111,13 @@ def write_entry(
     interface: Model,
     declarations: StaticDeclarations,
     executable: Executable,
+    files: ConstantFiles,
     assumptions: Assumptions = (),
 ) -> str:
     """Writes an entry; returns why that is not possible, or an empty text.
 
     Weights are packed while they are written: in memory, packed weights exist only as pages of the file.
-    interface, declarations, assumptions: as of `write_program`.
+    interface, declarations, files, assumptions: as of `write_program`.
     """
     if reason := refuse_program(executable.program, max_total_bytes(path.parent) // ENTRY_SHARE):
         return reason
@@ -127,6 +135,7 @@ def write_entry(
                 executable,
                 entry=path.stem,
                 assumptions=assumptions,
+                files=files,
             )
     except (OSError, *DEFECTS) as error:
         if not isinstance(error, OSError) and are_defects_fatal():
@@ -183,31 +192,50 @@ class SpecializedEntries:
 
     path: the path of the entry of the general program.
     image: the general program.
+    stamp: the stamp of the model.
     start: the origin that the kernels of the programs must have.
     """
 
     path: Path
     image: ProgramImage
+    stamp: ModelStamp
     start: Start = "library"
 
     def load(self, count: int) -> Iterator[tuple[Assumptions, SpecializedEntry]]:
         """The programs of the `count` entries used last, the least recently used one first."""
         for path in specialized_paths(self.path)[-count:]:
-            image = read_entry(path)
+            image = read_entry(path, self.files())
             is_named = image is not None and specialized_path(self.path, image.assumptions) == path
             if image is not None and is_named and image.has_origin(self.start):
                 yield image.assumptions, SpecializedEntry(path, image)
+
+    def reuse_weights(self, program: Program) -> None:
+        """Replaces lazy constants of a program by those that the general program has in its entry, with the same keys."""
+        names = self.files().name_of
+        for buffer in program.constants:
+            content = buffer.content
+            if isinstance(content, LazyConstant):
+                key = constant_key(content, names)
+                packed = None if key is None else self.image.packed.get(key)
+                if packed is not None and packed.nbytes == content.nbytes:
+                    buffer.content = packed.view(content.dtype).reshape(content.shape)
 
     def put(self, assumptions: Assumptions, executable: Executable) -> SpecializedEntry | None:
         """Writes an entry and opens it; None if that is not possible."""
         path = specialized_path(self.path, assumptions)
         if executable.defects or write_entry(
-            path, self.image.interface, self.image.declarations, executable, assumptions
+            path, self.image.interface, self.image.declarations, executable, self.files(), assumptions
         ):
             return None
-        image = read_entry(path)
+        image = read_entry(path, self.files())
         trim_folder(path.parent)
         return None if image is None else SpecializedEntry(path, image)
+
+    def files(self) -> ConstantFiles:
+        """The files that may have constants of a specialized program, the entry of the general one among them."""
+        owner = self.image.code.obj
+        general = (owner, self.image.digest) if isinstance(owner, MappedFile) else None
+        return ConstantFiles(self.stamp, general)
 
     def retain(self, programs: Collection[Assumptions]) -> None:
         """Removes the entries for other assumptions than these."""

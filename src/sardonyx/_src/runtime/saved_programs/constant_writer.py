@@ -33,7 +33,7 @@ WORD_MASK = (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class ConstantChunk:
     """A part of a constant: its place in the constant, and its offset in the file."""
 
     content: Array | LazyConstant
@@ -100,7 +100,7 @@ class ConstantWriter:
         with self._lock:
             self._checksum = (self._checksum + checksum) & WORD_MASK
 
-    def _next_chunk(self) -> Chunk | None:
+    def _next_chunk(self) -> ConstantChunk | None:
         with self._lock:
             chunk = None if self._error is not None else next(self._chunks, None)
             if chunk is not None:
@@ -113,7 +113,7 @@ class ConstantWriter:
             self._done += size
         report_bytes(self._done, self._total)
 
-    def _release(self, chunk: Chunk, data: Array) -> None:
+    def _release(self, chunk: ConstantChunk, data: Array) -> None:
         """Releases the pages of the model's file that were needed for a chunk, or for all chunks of a constant."""
         if not isinstance(chunk.content, LazyConstant):
             release_pages(data)
@@ -125,11 +125,11 @@ class ConstantWriter:
             release_pages(chunk.content.source)
 
 
-def iter_chunks(constants: Iterable[tuple[int, Array | LazyConstant]]) -> Iterator[Chunk]:
+def iter_chunks(constants: Iterable[tuple[int, Array | LazyConstant]]) -> Iterator[ConstantChunk]:
     """The chunks of all constants.  constants: as of `ConstantWriter`."""
     for offset, content in constants:
         for start, size in chunk_ranges(content):
-            yield Chunk(content, start, size, offset + start)
+            yield ConstantChunk(content, start, size, offset + start)
 
 
 def word_sum(data: Array, offset: int) -> int:

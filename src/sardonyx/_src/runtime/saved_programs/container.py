@@ -46,12 +46,14 @@ CONSTANTS = "constants"
 class Container:
     """An open file: its stamp, its document, and its sections as views of the mapped file.
 
+    digest: the SHA-256 of the document, in hexadecimal.
     constants_checksum: the expected checksum of the section of constants (`word_sum`), in hexadecimal.
     """
 
     stamp: FileStamp
     document: dict[str, Json]
     sections: Mapping[str, memoryview]
+    digest: str
     constants_checksum: str
 
     def verify_constants(self) -> None:
@@ -171,8 +173,8 @@ def read_container(
         text = data[start:]
         require(hashlib.sha256(text).digest() == digest, "the document is damaged", start)
         document = expect_object(json.loads(bytes(text)))
-        digest = expect_string(expect_list(expect_object(document["sections"])[CONSTANTS], 3)[2])
-        return Container(stamp, document, dict(read_sections(document, data)), digest)
+        checksum = expect_string(expect_list(expect_object(document["sections"])[CONSTANTS], 3)[2])
+        return Container(stamp, document, dict(read_sections(document, data)), digest.hex(), checksum)
 
 
 def read_sections(document: Mapping[str, Json], data: memoryview) -> Iterator[tuple[str, memoryview]]:

@@ -40,6 +40,7 @@ from sardonyx._src.runtime.saved_programs.cache_entries import (
     trim_folder,
     write_entry,
 )
+from sardonyx._src.runtime.saved_programs.constant_files import ConstantFiles
 from sardonyx._src.runtime.saved_programs.image import ProgramImage
 from sardonyx._src.runtime.saved_programs.saved_engine import SavedProgram
 from sardonyx._src.runtime.specialization.shared import Specializations
@@ -197,18 +198,24 @@ def open_cached_program(key: ProgramKey) -> CachedProgram | None:
     cached = OPEN_PROGRAMS.get(key)
     if cached is None:
         path = key_path(key)
-        image = None if path is None else read_entry(path)
+        stamp = model_stamp(key)
+        image = None if path is None else read_entry(path, ConstantFiles(stamp))
         if image is not None and image.has_origin(key.start):
             assert path is not None, "an entry has a path"
-            specializations = Specializations(SpecializedEntries(path, image, key.start))
+            specializations = Specializations(SpecializedEntries(path, image, stamp, key.start))
             cached = OPEN_PROGRAMS[key] = CachedProgram(image, specializations)
     return cached
 
 
 def key_path(key: ProgramKey) -> Path | None:
     """The path at which the program of a file or of bytes is cached; None if it cannot be cached."""
+    return entry_path(model_stamp(key), key.precision)
+
+
+def model_stamp(key: ProgramKey) -> ModelStamp:
+    """The stamp of the model of a program that is cached."""
     assert not isinstance(key.content, ModelDigest), "programs are cached by the stamps of files and bytes"
-    return entry_path(key.content, key.precision)
+    return key.content
 
 
 def may_be_cached(key: ProgramKey, options: EngineOptions) -> bool:
@@ -252,5 +259,5 @@ def write_program_entry(key: ProgramKey, model: Model, executable: Executable) -
 
     with limit_nesting():
         declarations = analyze_declarations(model)
-    reason = write_entry(path, model, declarations, executable)
+    reason = write_entry(path, model, declarations, executable, ConstantFiles(model_stamp(key)))
     return (None, reason) if reason else (path, "")

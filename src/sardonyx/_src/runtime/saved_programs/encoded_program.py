@@ -22,6 +22,7 @@ from sardonyx._src.compile.program.steps.program import (
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.io.loading.load import load
 from sardonyx._src.ir import Node, Value
+from sardonyx._src.runtime.saved_programs.constant_files import ConstantFiles
 from sardonyx._src.runtime.saved_programs.container import (
     Container,
     Json,
@@ -89,11 +90,12 @@ def encode_action(action: Action, encoder: TensorEncoder, node_numbers: Mapping[
 class ProgramDecoder:
     """Decodes the program of a document.
 
+    files: the other files that have constants of the program.
     model: the nodes of its fallback ops.
     values: the values of that model by name.
     """
 
-    def __init__(self, container: Container) -> None:
+    def __init__(self, container: Container, files: ConstantFiles) -> None:
         self.document = container.document
         self.model = load(bytes(container.sections["model"]))
         graph = self.model.graph
@@ -108,7 +110,7 @@ class ProgramDecoder:
         }
         bound = expect_list(self.document["data_dependent_sizes"])
         self.symbols = {*self.lengths, *map(expect_string, bound)}
-        self.tensors = TensorDecoder(self.document, container.sections, self.symbols)
+        self.tensors = TensorDecoder(self.document, container.sections, self.symbols, files)
         self.actions = [self.action(entry) for entry in expect_list(self.document["actions"])]
 
     def drop_native_values(self) -> None:

@@ -16,12 +16,15 @@ from sardonyx._src.compile.program.operands.tensor import BufferRole
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Expr, Known, has_opaque_part
+from sardonyx._src.runtime.identity.constant_keys import constant_key
+from sardonyx._src.runtime.saved_programs.constant_files import MIN_BYTES, ConstantFiles
 from sardonyx._src.runtime.saved_programs.container import (
     CONSTANTS,
     Json,
     aligned_offsets,
     expect_integer,
     expect_list,
+    expect_object,
     expect_string,
     require,
 )
@@ -40,14 +43,18 @@ POINTER_BYTES = 8
 class TensorEncoder:
     """Encodes tensors.
 
+    files: other files that may have constants of the program.
     storages: the encoded buffers, numbered in the order of first use.
-    constants: the contents of constant buffers, in the same order.
+    constants: the contents of constant buffers that the file of the program has, in the same order.
+    mapped: the constants that other files have, each as the name of a file, an offset and a size; their numbers are
+        negative, from -1 on.
     """
 
-    def __init__(self, plan: MemoryPlan) -> None:
-        self.plan = plan
+    def __init__(self, plan: MemoryPlan, files: ConstantFiles) -> None:
+        self.plan, self.files = plan, files
         self.storages: list[Json] = []
         self.constants: list[Array | LazyConstant] = []
+        self.mapped: list[Json] = []
         self._numbers: dict[Buffer, int] = {}
 
     def buffer(self, buffer: Buffer) -> int:
@@ -60,6 +67,9 @@ class TensorEncoder:
     def locate(self, buffer: Buffer) -> Json:
         """The number of a constant; an offset in the arena, or the number of an arena slot in a list; else None."""
         if buffer.content is not None:
+            if (place := self.files.find(buffer.content)) is not None:
+                self.mapped.append([*place, buffer.content.nbytes])
+                return -len(self.mapped)
             self.constants.append(buffer.content)
             return len(self.constants) - 1
         if buffer.role != "arena":
@@ -85,13 +95,25 @@ class TensorEncoder:
             ],
             "storages": self.storages,
             CONSTANTS: [[*pair] for pair in zip(aligned_offsets(sizes), sizes, strict=True)],
+            "mapped": self.mapped,
         }
+
+    def encode_keys(self) -> dict[str, Json]:
+        """The numbers of the large lazy constants by their keys: a specialized program of the model may have the same ones."""
+        keys = (
+            constant_key(c, self.files.name_of)
+            if isinstance(c, LazyConstant) and c.nbytes >= MIN_BYTES
+            else None
+            for c in self.constants
+        )
+        return {key: number for number, key in enumerate(keys) if key is not None}
 
 
 class TensorDecoder:
     """Decodes tensors of a document.
 
     symbols: the symbols of which the sizes of the program may consist.
+    files: the other files that have constants.
     """
 
     def __init__(
@@ -99,10 +121,13 @@ class TensorDecoder:
         document: Mapping[str, Json],
         sections: Mapping[str, memoryview],
         symbols: Collection[str],
+        files: ConstantFiles,
     ) -> None:
         self.document, self.sections, self.symbols = document, sections, frozenset(symbols)
+        self.files = files
         self.checked_dims: set[Expr] = set()
         self.constants = self.constant_arrays()
+        self.mapped = self.mapped_arrays()
         self.buffers = [self.buffer(entry) for entry in expect_list(document["storages"])]
 
     def constant_arrays(self) -> list[NDArray[np.uint8]]:
@@ -115,10 +140,32 @@ class TensorDecoder:
             constants.append(np.frombuffer(data[start : start + size], np.uint8))
         return constants
 
+    def mapped_arrays(self) -> list[NDArray[np.uint8]]:
+        """The constants in other files; raises OSError if one of the files is gone or was changed."""
+        constants = []
+        for entry in expect_list(self.document["mapped"]):
+            name, offset, length = expect_list(entry, 3)
+            start, size = expect_integer(offset, 1 << 62), expect_integer(length, 1 << 62)
+            data = self.files.map(expect_string(name))
+            require(start + size <= len(data), "a constant ends after the file that has it")
+            constants.append(np.frombuffer(data[start : start + size], np.uint8))
+        return constants
+
+    def packed(self) -> dict[str, NDArray[np.uint8]]:
+        """The lazy constants of the program by their keys."""
+        numbers = expect_object(self.document["keys"]).items()
+        return {key: self.constants[expect_integer(n, len(self.constants) - 1)] for key, n in numbers}
+
+    def constant(self, where: Json) -> NDArray[np.uint8]:
+        """The constant with a number."""
+        if isinstance(where, int) and where < 0:
+            return self.mapped[expect_integer(-1 - where, len(self.mapped) - 1)]
+        return self.constants[expect_integer(where, len(self.constants) - 1)]
+
     def buffer(self, entry: Json) -> Buffer:
         role, name, size, where = expect_list(entry, 4)
         require(expect_string(role) in BUFFER_ROLES, f"unknown role {role} of a buffer")
-        data = self.constants[expect_integer(where, len(self.constants) - 1)] if role == "constant" else None
+        data = self.constant(where) if role == "constant" else None
         byte_size = decode_dim(size)
         self.check_dims(byte_size)
         return Buffer(cast(BufferRole, role), byte_size, expect_string(name), data)

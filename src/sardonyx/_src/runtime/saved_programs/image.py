@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import BinaryIO
@@ -28,10 +30,12 @@ from sardonyx._src.compile.program.steps.assumptions import Assumptions
 from sardonyx._src.compile.program.steps.program import Program
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import DecodeError
+from sardonyx._src.io.mapped_files import MappedFile
 from sardonyx._src.io.regular_files import open_regular
-from sardonyx._src.ir import Model
+from sardonyx._src.ir import Array, Model
 from sardonyx._src.runtime.declarations.inner_declarations import StaticDeclarations
 from sardonyx._src.runtime.identity.verified_files import is_verified, record_verified
+from sardonyx._src.runtime.saved_programs.constant_files import ConstantFiles
 from sardonyx._src.runtime.saved_programs.container import (
     Container,
     Json,
@@ -74,6 +78,9 @@ class ProgramImage:
     fields: the memory layout of NumPy's arrays for which `enter` was compiled.
     assumptions: the assumptions for which the program was compiled.
     library_kernels, compiled_kernels: the number of kernels from a library, and of all others.
+    digest: the hash of the document.
+    packed: the packed constants that specialized programs may share, by their keys (`constant_keys.py`).
+    files: other files that have constants of the program.
     """
 
     interface: Model
@@ -93,6 +100,9 @@ class ProgramImage:
     assumptions: Assumptions
     library_kernels: int
     compiled_kernels: int
+    digest: str
+    packed: Mapping[str, Array]
+    files: tuple[MappedFile, ...]
 
     def has_origin(self, start: Start) -> bool:
         """Whether a session with this start may run the program."""
@@ -132,14 +142,20 @@ def require_entry(path: Path, container: Container) -> None:
         raise DecodeError(f"it is the entry {entry!r}", offset=0, source=str(path))
 
 
-def read_image(path: Path, container: Container) -> ProgramImage:
-    """The program in a file; raises DecodeError for one that `write_program` cannot have written."""
+def read_image(path: Path, container: Container, files: ConstantFiles | None = None) -> ProgramImage:
+    """The program in a file; raises DecodeError for one that `write_program` cannot have written.
+
+    files: the other files that may have constants of the program; None for no files.
+    Raises OSError if one of these files is gone or was changed.
+    """
     with name_file(path):
-        return decode_image(container)
+        return decode_image(container, files or ConstantFiles())
 
 
-def decode_image(container: Container) -> ProgramImage:
-    document, sections, program = container.document, container.sections, ProgramDecoder(container)
+def decode_image(container: Container, files: ConstantFiles) -> ProgramImage:
+    document, sections = container.document, container.sections
+    require_general(document, files)
+    program = ProgramDecoder(container, files)
     size, code = document["size"], sections["code"]
     functions = decode_offsets(document["functions"], len(code))
     require({"run", "work", *sized_entry.ENTRIES} <= functions.keys(), "the file has no run loop")
@@ -179,7 +195,16 @@ def decode_image(container: Container) -> ProgramImage:
         assumptions=decode_assumptions(document["assumptions"]),
         library_kernels=library_kernels,
         compiled_kernels=compiled_kernels,
+        digest=container.digest,
+        packed=program.tensors.packed(),
+        files=tuple(files.opened.values()),
     )
+
+
+def require_general(document: Mapping[str, Json], files: ConstantFiles) -> None:
+    """Raises OSError if a specialized program was compiled beside another version of the general program's entry."""
+    if expect_string(document["general"]) not in ("", files.general_digest):
+        raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), "the entry of the general program")
 
 
 def decode_offsets(entry: Json, end: int) -> dict[str, int]:

@@ -133,7 +133,8 @@ class SavedProgram(NativeProgram):
         self.has_fast_path = image.fields == arrays.FIELDS and has_fast_path(self)
         self.has_sized_path = has_sized_path(self)
         self.calls_fallback_ops = self.has_fast_path and not runs_natively(image.program)
-        self.map_guard = MapGuard(others=[image.code])  # a view of the file, as all sections are
+        # The code is a view of the file, as all sections are.
+        self.map_guard = MapGuard(others=[image.code, *image.files])
         self.counters.count_program(image.library_kernels, image.compiled_kernels)
 
     def memory_plan(self, lengths: Mapping[str, int]) -> MemoryReport:

@@ -32,6 +32,7 @@ from sardonyx._src.runtime.saved_programs.cache_entries import (
     specialized_paths,
     trim_folder,
 )
+from sardonyx._src.runtime.saved_programs.constant_files import ConstantFiles
 from sardonyx._src.runtime.saved_programs.disk_cache import RACY, write_program_entry
 
 READ_BY_OTHERS = stat.S_IRGRP | stat.S_IROTH
@@ -81,11 +82,11 @@ def cache_program(source: Path, precision: Precision = EXACT) -> tuple[Path, boo
     source_stamp, model = stamp_source(source), None
     stamp: ModelStamp | None = source_stamp
     path = None if stamp is None else entry_path(stamp, precision)
-    if path is None or not is_intact(path):
+    if path is None or not is_intact(path, ConstantFiles(stamp)):
         model, stamp = load_runnable(source, source_stamp)
         path = entry_path(stamp, precision)
     assert stamp is not None, "a file has a stamp"
-    is_new = path is None or not is_intact(path)
+    is_new = path is None or not is_intact(path, ConstantFiles(stamp))
     if is_new:
         path = compile_entry(model or load(source), ProgramKey(stamp, precision))
     assert path is not None, "there is an entry"
@@ -94,9 +95,9 @@ def cache_program(source: Path, precision: Precision = EXACT) -> tuple[Path, boo
     return path, is_new
 
 
-def is_intact(path: Path) -> bool:
+def is_intact(path: Path, files: ConstantFiles) -> bool:
     """Whether there is an intact entry at a path; a damaged one is removed."""
-    return path.exists() and read_entry(path) is not None
+    return path.exists() and read_entry(path, files) is not None
 
 
 def load_runnable(source: Path, stamp: FileStamp | BytesStamp | None) -> tuple[Model, ModelStamp]:

@@ -48,6 +48,7 @@ from sardonyx._src.runtime.programs.arrays import FIELDS, entry_module
 from sardonyx._src.runtime.programs.async_compilation import async_compilation
 from sardonyx._src.runtime.programs.precision import require_precision
 from sardonyx._src.runtime.runs.native_program import compile_for_host
+from sardonyx._src.runtime.saved_programs.constant_files import ConstantFiles
 from sardonyx._src.runtime.saved_programs.container import (
     DocumentAndSections,
     Json,
@@ -102,6 +103,7 @@ def write_program(
     *,
     entry: str = "",
     assumptions: Assumptions = (),
+    files: ConstantFiles | None = None,
 ) -> None:
     """Writes the program of a model, and its code, into a file.
 
@@ -109,6 +111,7 @@ def write_program(
     declarations: the declared sizes of the model's inner values, as far as inference decides them.
     entry: the name of an entry of the cache; "" for any other file.
     assumptions: the assumptions for which the program was compiled.
+    files: other files that readers of the program can map, so that it does not repeat their constants.
     Raises SardonyxError on systems other than Linux on x86-64 or AArch64.
     """
     if saved_program_machine() is None:
@@ -116,7 +119,8 @@ def write_program(
     # Workers compile while constants are packed and written.
     code = ProgramCode(executable, jit.compile_target(), FIELDS)
     fallback_model, node_numbers = extract_fallback_model(executable.program)
-    encoder = TensorEncoder(executable.plan)
+    files = files or ConstantFiles()
+    encoder = TensorEncoder(executable.plan, files)
     document: dict[str, Json] = {
         "entry": entry,
         "interface": encode_interface(interface),
@@ -127,6 +131,8 @@ def write_program(
         "protocol": protocol_digest(),
         **encode_program(executable, encoder, node_numbers),
         **encoder.encode_memory(),
+        "general": files.general_digest,
+        "keys": encoder.encode_keys() if may_be_specialized(executable.program) else {},
     }
     sections = {"model": encode(fallback_model), **encode_slots(executable.encoding)}
 
@@ -141,6 +147,11 @@ def write_program(
             record_when_flushed(stamp)
         else:
             record_verified(stamp)
+
+
+def may_be_specialized(program: Program) -> bool:
+    """Whether runs of a general program show what specialized programs of its model are compiled for."""
+    return bool(program.observations or program.parameters)
 
 
 # --- code --------------------------------------------------------------------------------------

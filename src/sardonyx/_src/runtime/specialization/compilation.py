@@ -53,6 +53,8 @@ class RoundCompiler:
             with typed_defects("specialize"), async_compilation():
                 self.counters.count_compilation()
                 executable = self.compiler(assumptions)
+                if self.shared.store is not None:
+                    self.shared.store.reuse_weights(executable.program)
                 native = NativeProgram(executable, self.threads, self.counters)
             observed = observe(native, feeds, limits, control)
         if assumptions not in self.shared.programs:

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from sardonyx._src.compile.program.encoding.executable import Executable
 from sardonyx._src.compile.program.steps.assumptions import Assumptions
+from sardonyx._src.compile.program.steps.program import Program
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.runtime.programs.stats import RunCounters
 from sardonyx._src.runtime.runs.native_program import NativeProgram
@@ -32,6 +33,10 @@ class ProgramStore(Protocol):
 
     def load(self, count: int) -> Iterable[tuple[Assumptions, ProgramSource]]:
         """At most `count` programs, the least recently used one first."""
+        ...
+
+    def reuse_weights(self, program: Program) -> None:
+        """Replaces weights of a new program, not packed yet, by those that the general program has packed in the same way."""
         ...
 
     def put(self, assumptions: Assumptions, executable: Executable) -> ProgramSource | None:

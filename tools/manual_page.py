@@ -21,6 +21,7 @@ EXIT_CODES = (
 VARIABLES = (
     ("SARDONYX_CACHE", "the folder of the cache of kernels and programs; empty: no cache"),
     ("SARDONYX_CACHE_BYTES", "the size of the cache"),
+    ("SARDONYX_SHARED_CACHE", "more cache folders, which are only read"),
     (
         "SARDONYX_TARGET",
         "the class of x86-64 processors to compile for, such as x86-64-v3; by default the best of this one",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Container
 from pathlib import Path
 from typing import BinaryIO
 
@@ -24,22 +25,23 @@ class NotPrivateError(PermissionError):
     """A file or folder that another user may have written to; the message names the cure."""
 
 
-def open_private_file(path: str | os.PathLike[str]) -> BinaryIO:
+def open_private_file(path: str | os.PathLike[str], trusted: Container[int] = ()) -> BinaryIO:
     """The private regular file at a path in a private folder, open for reading; no link is followed to it.
 
+    trusted: the ids of other users whose files the caller trusts as root's.
     Raises NotPrivateError for a file or folder that another user owns or may write to, and OSError for another kind of
     file and for one that cannot be opened.
     """
     text = os.fspath(path)
     folder_path, name = os.path.split(text)
     with Folder.from_path(folder_path or os.curdir) as folder:
-        require_private_folder(folder)
+        require_private_folder(folder, trusted)
         fd = folder.open(name)
     try:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, f"must be a regular file; got a {kind_of_file(status)}", text)
-        require_private(status, text)
+        require_private(status, text, trusted)
     except OSError:
         os.close(fd)
         raise
@@ -57,16 +59,16 @@ def make_private_folder(path: Path) -> None:
         require_private_folder(handle)
 
 
-def require_private_folder(folder: Folder) -> None:
+def require_private_folder(folder: Folder, trusted: Container[int] = ()) -> None:
     status = os.stat(folder.path) if folder.fd is None else os.fstat(folder.fd)
-    require_private(status, folder.path)
+    require_private(status, folder.path, trusted)
 
 
-def require_private(status: os.stat_result, path: str) -> None:
+def require_private(status: os.stat_result, path: str, trusted: Container[int] = ()) -> None:
     """Raises NotPrivateError for a file or folder that another user owns or may write to."""
     if not hasattr(os, "geteuid"):
         return
-    if status.st_uid not in (ROOT, os.geteuid()):
+    if status.st_uid not in (ROOT, os.geteuid()) and status.st_uid not in trusted:
         what = f"its owner must be the user {os.geteuid()} or root; got the user {status.st_uid}"
         raise NotPrivateError(errno.EPERM, f"{what}; remove it", path)
     if status.st_mode & WRITABLE_BY_OTHERS:

@@ -53,6 +53,11 @@ def default_folder() -> Path | None:
     return base / "sardonyx"
 
 
+def shared_folders() -> list[Path]:
+    """The cache folders that this process only reads: those in `SARDONYX_SHARED_CACHE`."""
+    return [Path(name) for name in os.environ.get("SARDONYX_SHARED_CACHE", "").split(os.pathsep) if name]
+
+
 @dataclass(frozen=True, slots=True)
 class ObjectCache:
     """A folder of object code; a failure of the folder only means that kernels are compiled again."""

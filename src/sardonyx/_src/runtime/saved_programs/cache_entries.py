@@ -7,8 +7,8 @@ An entry is a saved program.  The name of its file has up to three parts, each a
 - of the assumptions, if the program is specialized for branches, ranks or parameters of its runs.
 
 An entry contains its own name, so that a renamed copy is not used for another model.  Its code will be executed, so that
-entries and folders that other users own or may write to are not used.  An entry that is missing, damaged or cannot be written
-costs only time.
+entries and folders that other users own or may write to are not used; the owner of a folder in `SARDONYX_SHARED_CACHE` is
+trusted, and such a folder is only read.  An entry that is missing, damaged or cannot be written costs only time.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
 from sardonyx._src.compile.linker import features
-from sardonyx._src.compile.llvm.cache import default_folder, warn_not_private
+from sardonyx._src.compile.llvm.cache import default_folder, shared_folders, warn_not_private
 from sardonyx._src.compile.llvm.host_target import compiler_version, processor_identity
 from sardonyx._src.compile.llvm.kernel_origin import Start
 from sardonyx._src.compile.program import EXACT, Precision
@@ -82,14 +83,14 @@ log = logging.getLogger(__name__)
 
 @phase("cache")
 def read_entry(path: Path, files: ConstantFiles) -> ProgramImage | None:
-    """The program of an entry; None if there is none, or a damaged one, which is removed.
+    """The program of an entry; None if there is none, or a damaged one, which is removed unless the folder is only read.
 
     files: the files that may have constants of the program.  If one is gone or was changed, there is no program.
     """
     try:
         with pause_gc():
             # What an entry requires of this machine is part of its name, so that it is not compared again.
-            container, *_ = images.open_container(path, open_private_file, READ_UP_TO_BYTES)
+            container, *_ = images.open_container(path, open_entry, READ_UP_TO_BYTES)
             images.require_entry(path, container)
             return images.read_image(path, container, files)
     except FileNotFoundError:
@@ -101,9 +102,20 @@ def read_entry(path: Path, files: ConstantFiles) -> ProgramImage | None:
         if not isinstance(error, DecodeError) and are_defects_fatal():
             raise
         log.warning("the cached program %s is damaged and will be compiled again: %s", path, error)
-        with suppress(OSError):
-            path.unlink()
+        if not is_shared(path):
+            with suppress(OSError):
+                path.unlink()
     return None
+
+
+def open_entry(path: Path) -> BinaryIO:
+    """The file of an entry, open for reading; raises what `open_private_file` raises."""
+    return open_private_file(path, trusted=(path.parent.stat().st_uid,) if is_shared(path) else ())
+
+
+def is_shared(path: Path) -> bool:
+    """Whether an entry is in a folder that this process only reads."""
+    return path.parent.parent in shared_folders()
 
 
 def write_entry(
@@ -119,7 +131,9 @@ def write_entry(
     Weights are packed while they are written: in memory, packed weights exist only as pages of the file.
     interface, declarations, files, assumptions: as of `write_program`.
     """
-    if reason := refuse_program(executable.program, max_total_bytes(path.parent) // ENTRY_SHARE):
+    contents = (buffer.content for buffer in executable.program.constants)
+    stored = sum(content.nbytes for content in contents if content is not None and not files.find(content))
+    if reason := refuse_program(executable.program, stored, max_total_bytes(path.parent) // ENTRY_SHARE):
         return reason
     from sardonyx._src.runtime.saved_programs import (
         writing,
@@ -151,10 +165,13 @@ def write_entry(
     return ""
 
 
-def refuse_program(program: Program, max_bytes: int) -> str:
-    """Why a program may not be cached: the weights that it or its fallback ops read are too many; empty if it may."""
-    if program.constant_bytes > max_bytes:
-        return f"its weights must have at most {max_bytes} bytes (SARDONYX_CACHE_BYTES); got {program.constant_bytes}"
+def refuse_program(program: Program, stored: int, max_bytes: int) -> str:
+    """Why a program may not be cached: the weights that it or its fallback ops read are too many; empty if it may.
+
+    stored: the bytes of the weights that its entry has.
+    """
+    if stored > max_bytes:
+        return f"its weights must have at most {max_bytes} bytes (SARDONYX_CACHE_BYTES); got {stored}"
     if any(isinstance(action, FallbackOp) for action in program.actions):
         size = sum(tensor.nbytes for tensor in model_tensors(program.model))
         if size > MAX_FALLBACK_BYTES:
@@ -190,22 +207,25 @@ class SpecializedEntry:
 class SpecializedEntries:
     """The entries of a model's specialized programs.
 
-    path: the path of the entry of the general program.
+    path: the path of the entry of the general program in the folder that receives new entries.
     image: the general program.
     stamp: the stamp of the model.
     start: the origin that the kernels of the programs must have.
+    shared: the path of the general program in a folder that is only read; None if it is at `path`.
     """
 
     path: Path
     image: ProgramImage
     stamp: ModelStamp
     start: Start = "library"
+    shared: Path | None = None
 
     def load(self, count: int) -> Iterator[tuple[Assumptions, SpecializedEntry]]:
         """The programs of the `count` entries used last, the least recently used one first."""
-        for path in specialized_paths(self.path)[-count:]:
+        shared = [] if self.shared is None else specialized_paths(self.shared)
+        for path in [*shared, *specialized_paths(self.path)][-count:]:
             image = read_entry(path, self.files())
-            is_named = image is not None and specialized_path(self.path, image.assumptions) == path
+            is_named = image is not None and specialized_path(self.path, image.assumptions).name == path.name
             if image is not None and is_named and image.has_origin(self.start):
                 yield image.assumptions, SpecializedEntry(path, image)
 
@@ -288,14 +308,11 @@ def entry_path(stamp: ModelStamp, precision: Precision = EXACT) -> Path | None:
     folder = program_folder()
     if folder is None:
         return None
-    name, compiler = entry_name(stamp, precision), compiler_part()
-    own = folder / f"{name}-{compiler}.sdx" if compiler else None
-    if own is None:
-        own = max(folder.glob(f"{name}-{'?' * NAME_DIGITS}.sdx"), default=None)
+    own = path_in(folder, stamp, precision)
     if (own is not None and own.exists()) or isinstance(stamp, BytesStamp):
         return own
-    target = find_entry(stamp, name, variant_of(precision))
-    if target is None or not target.endswith(compiler):
+    target = find_entry(stamp, entry_name(stamp, precision), variant_of(precision))
+    if target is None or not target.endswith(compiler_part()):
         return own
     copy = folder / f"{target}.sdx"
     return copy if copy.exists() else own
@@ -336,6 +353,26 @@ def alias_entry_now(stamp: ModelStamp, precision: Precision, path: Path, threads
     if isinstance(stamp, BytesStamp):
         return True
     return write_aliases(stamp, entry_name(stamp, precision), variant_of(precision), path.stem, threads)
+
+
+def shared_paths(stamp: ModelStamp, precision: Precision = EXACT) -> list[Path]:
+    """The paths at which other users may have cached the program of this version of a file."""
+    if (
+        not (folders := shared_folders())
+        or features.saved_program_machine() is None
+        or not environment_digest()
+    ):
+        return []
+    paths = (path_in(folder / "programs", stamp, precision) for folder in folders)
+    return [path for path in paths if path is not None]
+
+
+def path_in(folder: Path, stamp: ModelStamp, precision: Precision) -> Path | None:
+    """The path of an entry in a folder of entries; None if there is none, and this process cannot compile one."""
+    name, compiler = entry_name(stamp, precision), compiler_part()
+    if not compiler:
+        return max(folder.glob(f"{name}-{'?' * NAME_DIGITS}.sdx"), default=None)
+    return folder / f"{name}-{compiler}.sdx"
 
 
 def specialized_path(general: Path, assumptions: Assumptions) -> Path:

@@ -37,6 +37,7 @@ from sardonyx._src.runtime.saved_programs.cache_entries import (
     alias_entry,
     entry_path,
     read_entry,
+    shared_paths,
     trim_folder,
     write_entry,
 )
@@ -196,15 +197,17 @@ def open_cached_program(key: ProgramKey) -> CachedProgram | None:
     None if there is no intact entry, or if the origin of its kernels is another than the key's.
     """
     cached = OPEN_PROGRAMS.get(key)
-    if cached is None:
-        path = key_path(key)
-        stamp = model_stamp(key)
-        image = None if path is None else read_entry(path, ConstantFiles(stamp))
+    if cached is not None:
+        return cached
+    stamp, own = model_stamp(key), key_path(key)
+    for path in dict.fromkeys([*([] if own is None else [own]), *shared_paths(stamp, key.precision)]):
+        image = read_entry(path, ConstantFiles(stamp))
         if image is not None and image.has_origin(key.start):
-            assert path is not None, "an entry has a path"
-            specializations = Specializations(SpecializedEntries(path, image, stamp, key.start))
-            cached = OPEN_PROGRAMS[key] = CachedProgram(image, specializations)
-    return cached
+            shared = None if path == own else path
+            store = None if own is None else SpecializedEntries(own, image, stamp, key.start, shared)
+            cached = OPEN_PROGRAMS[key] = CachedProgram(image, Specializations(store))
+            return cached
+    return None
 
 
 def key_path(key: ProgramKey) -> Path | None:

@@ -53,6 +53,17 @@ def test_open_sizes(operator: str) -> None:
     assert sessions[0].stats.fallback_nodes == 0 and not sessions[0].stats.bailouts
 
 
+@pytest.mark.parametrize("operator", ["MaxPool", "AveragePool", "LpPool"])
+@pytest.mark.parametrize("dims", ["1,4,4,0", "N,C,H,W"])
+def test_an_image_without_columns(operator: str, dims: str) -> None:
+    node = f"{operator} <kernel_shape = [3, 1], pads = [1, 0, 1, 0]>"
+    model = parse_model(f"g (float[{dims}] x) => (float[A,B,D,E] y) {{ y = {node}(x) }}", opset=28)
+    session = sx.Session(model, engine="native")
+    assert session.run({"x": np.zeros((1, 4, 4, 0), np.float32)})["y"].shape == (1, 4, 4, 0)
+    lengths = {} if "0" in dims else {"N": 1, "C": 4, "H": 4, "W": 0}
+    assert session.plan(lengths).peak == 0
+
+
 def test_one_dim() -> None:
     model = parse_model(
         "g (float[N,C,W] x) => (float[A,B,D] y) { y = AveragePool <kernel_shape = [3], strides = [2], pads = [1, 0]> (x) }",

@@ -16,6 +16,8 @@ TEXTS = [
     "g (float[N,M] x) => (float[K] y) { a = Softmax(x)  b = Concat<axis = 1>(a, x)  y = Flatten<axis = 0>(b) }",
     "g (float[N,3,H,W] x) => (float[N,3,A,B] y) { a = Sin(x)  y = MaxPool<kernel_shape = [3, 2], strides = [2, 3]>(a) }",
     "g (float[N,3] x, float[3,M] w) => (float[N,M] y) { a = MatMul(x, w)  y = Softmax(a) }",
+    """g (float[N,M] x, float[K] w) => (float[A,B] y) <int64[1] rest = {-1}>
+      { k = Shape(w)  s = Concat<axis = 0>(k, rest)  r = Reshape(x, s)  y = Sin(r) }""",  # N * M // K
 ]
 
 

@@ -30,7 +30,9 @@ def evaluate(dim: Dim, values: Mapping[str, int]) -> int | None:
         return None
 
 
-def compute_value(dim: Known, values: Mapping[str, int]) -> int:
+def compute_value(
+    dim: Known, values: Mapping[str, int], operations: Mapping[Op, Callable[..., int]] = INT_OPERATIONS
+) -> int:
     """The value of a dim; raises KeyError for a symbol without value or an opaque part, and ZeroDivisionError."""
     if isinstance(dim, int):
         return dim
@@ -41,7 +43,8 @@ def compute_value(dim: Known, values: Mapping[str, int]) -> int:
             if isinstance(atom, Symbol):
                 product *= index(values[atom.name])  # NumPy integers would wrap around
             elif isinstance(atom, DimCall):
-                product *= INT_OPERATIONS[atom.op](*[compute_value(arg, values) for arg in atom.args])
+                args = [compute_value(arg, values, operations) for arg in atom.args]
+                product *= operations[atom.op](*args)
             else:
                 raise KeyError(atom.digest)
         total += product

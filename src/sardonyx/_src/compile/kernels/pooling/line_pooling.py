@@ -80,7 +80,7 @@ def line_pooling_step(x: TensorView, y: TensorView, algorithm: PoolingAlgorithm,
     vectors = ceil_div(out_width, most_lanes)
     (top, left), (bottom, right) = window.begin_pads, window.end_pads
     taps, stride, dilation = columns
-    line = dim_max(vectors * (most_lanes * stride) + (taps - 1) * dilation, width + left)
+    line = dim_max(vectors * (most_lanes * stride) + (taps - 1) * dilation, width + left, 1)
     lines = dim_max(1, BLOCK_ELEMENTS // line)
     return Step(
         Kernel(variant.key, partial(line_pooling_module, variant=variant), PARAMETERS),

@@ -20,9 +20,11 @@ from sardonyx._src.compile.program.encoding.port_dims import port_dims
 from sardonyx._src.compile.program.encoding.size_limits import MAX_INT64, fits_int64
 from sardonyx._src.compile.program.operands.lazy_constants import CACHE_LINE_BYTES
 from sardonyx._src.compile.program.steps.program import Program, stage_of
-from sardonyx._src.ir.dims import Expr, Known, evaluate
+from sardonyx._src.ir.dims import Expr, Known
+from sardonyx._src.ir.dims.values import INT_OPERATIONS, compute_value
 
 ALL_STAGES = MAX_INT64  # every length is known
+OPERATIONS = {**INT_OPERATIONS, "//": lambda a, b: a // (b or 1), "%": lambda a, b: a % (b or 1)}
 
 
 class SizeFunctionBuilder(DimBuilder):
@@ -156,6 +158,7 @@ def max_aligned_size(known: dict[str, int], sizes: Iterable[Known]) -> int:
 
 def evaluate_dim(dim: Known, known: dict[str, int]) -> int:
     """The value of a dim; as in the compiled code, a zero divisor counts as 1."""
-    value = evaluate(dim, known)
-    assert value is not None, f"{dim} must depend on {sorted(known)} only"
-    return value
+    try:
+        return compute_value(dim, known, OPERATIONS)
+    except KeyError as error:
+        raise AssertionError(f"{dim} must depend on {sorted(known)} only") from error

@@ -14,13 +14,13 @@ from sardonyx._src.cli.main import main
 from sardonyx._src.cli.output import activity as activities
 from sardonyx._src.cli.output.activity import WORDS, Activity, watch_sessions, write_lines
 from sardonyx._src.cli.output.progress import progress
-from sardonyx._src.compile.prepare import prepare
 from sardonyx._src.measure.starts import PHASES
 from sardonyx._src.phases import phase, report_bytes
 from sardonyx._src.rewrite.optimize import run_passes
 
 Streams = pytest.CaptureFixture[str]
 PATIENCE = 20.0  # seconds
+RUN_PASSES = "sardonyx._src.compile.prepare.prepare.run_passes"
 
 
 def test_phases_have_words() -> None:
@@ -102,7 +102,7 @@ def test_verbs_say_what_a_slow_session_does(
 ) -> None:
     text = f"{words[0]}_model (float[2] x) => (float[2] y) {{ a = Exp(x)  y = Neg(a) }}"  # which no session has opened
     sx.save(parse_model(text), tmp_path / "m.onnx")
-    monkeypatch.setattr(prepare, "run_passes", slow(run_passes))
+    monkeypatch.setattr(RUN_PASSES, slow(run_passes))
     verb, *options = words
     destination = ["--out", str(tmp_path / "m.sdx")] if verb == "compile" else []
     assert main([verb, str(tmp_path / "m.onnx"), *options, *destination]) == 0
@@ -113,7 +113,7 @@ def test_verbs_say_what_a_slow_session_does(
 def test_json_comes_without_lines(tmp_path: Path, capsys: Streams, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "json_model (float[2] x) => (float[2] y) { a = Exp(x)  y = Neg(a) }"
     sx.save(parse_model(text), tmp_path / "m.onnx")
-    monkeypatch.setattr(prepare, "run_passes", slow(run_passes))
+    monkeypatch.setattr(RUN_PASSES, slow(run_passes))
     assert main(["run", str(tmp_path / "m.onnx"), "x=[1, 2]", "--json"]) == 0
     assert capsys.readouterr().err == ""
 

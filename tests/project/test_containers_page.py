@@ -43,15 +43,15 @@ def test_the_first_session_of_a_container_compiles_nothing(
         if name == "COPY":
             shutil.copytree(context / words[0], f"{image}{words[1]}")
         elif name == "ENV":
-            variables.update(word.split("=", 1) for word in words)
+            variables |= {word.partition("=")[0]: word.partition("=")[2] for word in words}
             for variable, path in variables.items():
                 monkeypatch.setenv(variable, f"{image}{path}")
         elif words[0] == "sardonyx":
             assert main([f"{image}{word}" if word[0] == "/" else word for word in words[1:]]) == 0
     container = tmp_path / "container"
     shutil.copytree(image, container, copy_function=shutil.copyfile)
-    for path in container.rglob("*"):
-        path.chmod(0o755 if path.is_dir() else 0o644)
+    for copy in container.rglob("*"):
+        copy.chmod(0o755 if copy.is_dir() else 0o644)
     shutil.rmtree(image)
     monkeypatch.setenv("SARDONYX_CACHE", f"{container}{variables['SARDONYX_CACHE']}")
     shared_programs.SHARED_PROGRAMS.clear()

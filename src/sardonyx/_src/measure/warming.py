@@ -61,8 +61,8 @@ def warm(
     models: files, and folders, whose files with the suffix .onnx are compiled, those in inner folders included.
     cache: the cache folder; by default that of sessions.  During the call it is the cache of the whole process.
     target: the class of the processors that will run the programs, as "x86-64-v3"; by default that of this one.
-    threads, sizes: each model is run, with random inputs that have these lengths of dimension variables, on so many
-        threads, so that what is compiled for the branches, ranks and parameters of such runs is cached, too.
+    threads, sizes: each model is run, with random inputs that have these lengths of dimension variables, on this number
+        of threads, so that what is compiled for the branches, ranks and parameters of such runs is cached, too.
     precision: the precision of products, as for `Session`.
     advance: called after each model.
     Raises InputError for a path that does not exist, and for a run on another class of processors.
@@ -99,7 +99,7 @@ def warm_model(
     path: Path, cache: Path, threads: int | None, sizes: Mapping[str, int] | None, precision: Precision
 ) -> WarmedModel:
     """Caches what is compiled for one model.  cache: the cache folder."""
-    before, compiled, found = {*files_in(cache)}, PROGRESS.done, PROGRESS.found
+    before, compiled, hits = {*files_in(cache)}, PROGRESS.done, PROGRESS.hits
     start, is_new, problem = time.monotonic(), False, ""
     try:
         entry, is_new = cache_program(path, precision)
@@ -113,7 +113,7 @@ def warm_model(
         path=str(path),
         compiled=is_new,
         kernels_compiled=PROGRESS.done - compiled,
-        kernels_found=PROGRESS.found - found,
+        kernels_found=PROGRESS.hits - hits,
         bytes_written=sum(os.stat(name).st_size for name, *_ in new if os.path.exists(name)),
         seconds=time.monotonic() - start,
         problem=problem,

@@ -24,19 +24,19 @@ JobKey = tuple[str, str]  # keys of a target and of a module
 
 @dataclass(slots=True)
 class CompileProgress:
-    """The numbers of modules that this process has queued and compiled, and of those whose code it found.
+    """The numbers of modules that this process has queued and compiled, and of those whose code a library or the cache had.
 
     watch: called with done and known after each change.
     """
 
     known: int = 0
     done: int = 0
-    found: int = 0
+    hits: int = 0
     watch: Callable[[int, int], None] | None = None
 
-    def count_found(self) -> None:
+    def count_hit(self) -> None:
         with LOCK:
-            self.found += 1
+            self.hits += 1
 
     def add(self, *, known: int = 0, done: int = 0) -> None:
         with LOCK:

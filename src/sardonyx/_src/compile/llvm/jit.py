@@ -162,11 +162,11 @@ def object_code(module: Module, cache: ObjectCache | None, target: Target | None
     target, key = target or host_target(), module.cache_key
     code = library_code(module, target)
     if code is not None:
-        async_compile.PROGRESS.count_found()
+        async_compile.PROGRESS.count_hit()
         return code
     code = None if cache is None else cache.get(target.key, key)
     if code is not None:
-        async_compile.PROGRESS.count_found()
+        async_compile.PROGRESS.count_hit()
     else:
         code = async_compile.take_code(target, key)
         if code is None:

@@ -79,18 +79,17 @@ def cache_program(source: Path, precision: Precision = EXACT) -> tuple[Path, boo
     Nothing of it is executed, so that it may be for processors of another class.
     Raises SardonyxError if the model cannot be compiled, or if its program cannot be cached.
     """
-    source_stamp, model = stamp_source(source), None
-    stamp: ModelStamp | None = source_stamp
+    stamp = stamp_source(source)
     path = None if stamp is None else entry_path(stamp, precision)
-    if path is None or not is_intact(path, ConstantFiles(stamp)):
-        model, stamp = load_runnable(source, source_stamp)
-        path = entry_path(stamp, precision)
-    assert stamp is not None, "a file has a stamp"
-    is_new = path is None or not is_intact(path, ConstantFiles(stamp))
-    if is_new:
-        path = compile_entry(model or load(source), ProgramKey(stamp, precision))
-    assert path is not None, "there is an entry"
-    alias_entry_now(stamp, precision, path, available_cpus())
+    if stamp is None or path is None or not is_intact(path, ConstantFiles(stamp)):
+        model, stamps = load_runnable(source, stamp)
+        path = entry_path(stamps, precision)
+        is_new = path is None or not is_intact(path, ConstantFiles(stamps))
+        if path is None or is_new:
+            path = compile_entry(model, ProgramKey(stamps, precision))
+    else:
+        stamps, is_new = stamp, False
+    alias_entry_now(stamps, precision, path, available_cpus())
     share_entry(path, source)
     return path, is_new
 

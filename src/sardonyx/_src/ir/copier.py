@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.graph import Attribute, Graph, Node, QuantizationAnnotation, Value
+from sardonyx._src.ir.large_graphs import append_node
 from sardonyx._src.ir.metadata import WithMetadata
 from sardonyx._src.ir.references import Bindings, resolve_reference
 
@@ -45,7 +46,10 @@ class Copier:
         for value in graph.initializers.values():
             result.add_initializer(self.resolve(value) if value in self.values else self.value(value))
         for node in graph.nodes:
-            result.append(self.node(node))
+            if len(node._outputs) == 1:
+                self.append_copy(result, node)
+            else:
+                result.append(self.node(node))
         result.outputs = [self.resolve(v) for v in graph.outputs]
         result.doc = graph.doc
         result.quantization_annotations = [self.annotation(a) for a in graph.quantization_annotations]
@@ -66,29 +70,43 @@ class Copier:
 
     def node(self, node: Node) -> Node:
         """A copy of a node and of its outputs."""
-        replacements = self.values
-        inputs = [None if v is None else replacements.get(v, v) for v in node._inputs]
+        inputs, attributes = self.inputs(node), self.attributes(node)
+        outputs = [self.value(v) for v in node._outputs]
+        result = Node(node.op_type, inputs, outputs, attributes, domain=node.domain, name=node.name)
+        self.describe(result, node)
+        return result
+
+    def append_copy(self, graph: Graph, node: Node) -> None:
+        """Appends a copy of a node with one output to a graph."""
+        output = node._outputs[0]
+        inputs, attributes = self.inputs(node), self.attributes(node)
+        result = append_node(graph, node.op_type, node.domain, node.name, inputs, output.name, attributes)
+        value = result._outputs[0]
+        value.type, value.initializer = output.type, output.initializer
+        value.doc, value.details = output.doc, output.details
+        if output._metadata:
+            copy_metadata(value, output)
+        self.values[output] = value
+        self.describe(result, node)
+
+    def inputs(self, node: Node) -> list[Value | None]:
+        values = self.values
+        return [None if v is None else values.get(v, v) for v in node._inputs]
+
+    def attributes(self, node: Node) -> dict[str, Attribute]:
         actual: Iterable[Attribute] = node.attributes.values()
         if self.bindings is not None:
             actual = filter(None, map(self.resolve_reference, actual))
-        attributes = {a.name: self.attribute(a) for a in actual}
-        outputs = [self.value(v) for v in node._outputs]
-        result = Node(
-            node.op_type,
-            inputs,
-            outputs,
-            attributes,
-            domain=node.domain,
-            overload=node.overload,
-            name=node.name,
-        )
-        result.doc = node.doc
+        return {a.name: self.attribute(a) for a in actual}
+
+    def describe(self, result: Node, node: Node) -> None:
+        """Gives the copy of a node what is no operand of it."""
+        result.overload, result.doc = node.overload, node.doc
         if node.device_configurations:
             result.device_configurations = [self.devices(d) for d in node.device_configurations]
         result.details = node.details
         if node._metadata:
             copy_metadata(result, node)
-        return result
 
     def resolve_reference(self, attribute: Attribute) -> Attribute | None:
         """The attribute itself or, for a reference, the attribute it refers to, under the reference's own name."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sardonyx._src.ir import Attribute, Graph, Node, Value
-from sardonyx._src.ir.node import NOT_GRAPHS
+from sardonyx._src.ir.graph import Graph
+from sardonyx._src.ir.node import NOT_GRAPHS, Attribute, Node
+from sardonyx._src.ir.value import Value
 
 new = object.__new__
 
@@ -21,8 +22,8 @@ def append_node(
 ) -> Node:
     """Adds a new node with one new output at the end of a graph, as `Node`, `Value` and `Graph.append` do.
 
-    Reading a graph of many small nodes is mostly the construction of these objects.  Setting their fields here, without
-    calls of constructors, halves the time of reading.  The fields must be those that the constructors set.
+    Reading or copying a graph of many small nodes is mostly the construction of these objects.  Setting their fields
+    here, without calls of constructors, halves the time.  The fields must be those that the constructors set.
     """
     value, node = new(Value), new(Node)
     value.name = output

@@ -120,18 +120,19 @@ class DeclarationAnalysis:
             self.hold = False  # a sequence: inference knows no sizes of its elements
             return
         shape = inferred.shape if isinstance(inferred, TensorType | SparseTensorType) else None
-        where = declaration.location.text
         if shape is None:
             self.hold = False
         elif len(shape) != len(declared.shape):
+            where = declaration.location.text
             what = f"{where} must be {declared}, of rank {len(declared.shape)}; got {inferred}"
             self.hold = False
             self.contradictions.append((where, what))
         else:
             for axis, (dim, actual) in enumerate(zip(declared.shape, shape, strict=True)):
-                self.compare_dim(declaration, dim, actual, f"{where} axis {axis}")
+                if type(dim) is not int or dim != actual:  # most dims are numbers that hold
+                    self.compare_dim(declaration, dim, actual, axis)
 
-    def compare_dim(self, declaration: InnerDeclaration, dim: Dim, actual: Dim, where: str) -> None:
+    def compare_dim(self, declaration: InnerDeclaration, dim: Dim, actual: Dim, axis: int) -> None:
         if dim is None:
             return
         is_determined = isinstance(actual, int) or (
@@ -147,9 +148,12 @@ class DeclarationAnalysis:
             return
         equal = known_equal(dim, actual)
         self.hold = self.hold and equal is True
+        if equal is True:
+            return
+        where = f"{declaration.location.text} axis {axis}"
         if equal is False:
             what = f"{where} must have length {dim} ({declaration.sizes.type}); got {actual}, as inferred"
             self.contradictions.append((where, what))
-        elif equal is None and actual is not None:
+        elif actual is not None:
             dims = self.open_dims if declaration.graph is self.main_graph else self.conditional_dims
             dims.append(OpenDim(where, str(declaration.sizes.type), dim, actual))

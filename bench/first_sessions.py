@@ -2,7 +2,8 @@
 
 Each session is in a fresh process that has imported what it needs; kernels are compiled, programs are not.  Times are
 the shortest of several processes in milliseconds of processor time of the main thread, of each stage without the stages
-that it calls.
+that it calls.  The digest of the sources is computed in a checkout only, by which sessions run here.  Writing the entry
+of the cache includes packing the weights, so that its time depends on their bytes.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def measure(name: str, runs: int) -> Profile:
     return Profile(count_nodes(model), stages, min(sample["session"] for sample in samples))
 
 
-def start(folder: Path, *arguments: Path) -> dict[str, Any]:
+def start(folder: Path, *arguments: Path) -> Any:
     """What a fresh process measures that finds kernels in the cache, and no programs."""
     cache = folder / "cache"
     shutil.rmtree(cache / "programs", ignore_errors=True)
@@ -62,8 +63,7 @@ def start(folder: Path, *arguments: Path) -> dict[str, Any]:
     done = subprocess.run(
         program, env=environment | {"SARDONYX_CACHE": str(cache)}, capture_output=True, text=True, check=True
     )
-    sample: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return sample
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def inputs_of(name: str, folder: Path) -> tuple[Path, Path]:

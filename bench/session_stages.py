@@ -24,7 +24,6 @@ PACKAGE = "sardonyx._src."
 OTHER, RUN = "other", "first run"
 STAGES = {
     "io.loading.load.load": "load",
-    "runtime.session.session_origin.SessionOrigin": "arguments",
     "interp.interpreter.Interpreter": "reference engine",
     "compile.prepare.prepare.strip_training_and_types": "copy",
     "compile.prepare.prepare.upgrade_opset": "convert",
@@ -34,6 +33,10 @@ STAGES = {
     "compile.prepare.prepare.prepare_model": "prepare, else",
     "compile.partition.partitioner.partition.partition": "partition",
     "compile.layouts.assignment.assign_layouts": "layouts",
+    "compile.partition.partitioner.verify.verify_regions": "verify",
+    "compile.layouts.verify.verify_layouts": "verify",
+    "compile.program.verification.verify.verify_program": "verify",
+    "compile.program.verification.verify_memory_plan.verify_memory_plan": "verify",
     "compile.lower.driver.lower": "lower",
     "compile.program.encoding.local_sizes.compile_bindings": "size functions",
     "compile.program.memory.early_updates.advance_updates": "memory plan",
@@ -46,6 +49,7 @@ STAGES = {
     "runtime.runs.native_program.NativeProgram": "bind the program",
     "runtime.engine.engine.release_weights": "free memory",
     "gc.collect": "free memory",
+    "compile.llvm.sources.sources_digest": "digest of the sources",
 }
 
 

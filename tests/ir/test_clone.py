@@ -8,7 +8,9 @@ import pytest
 import sardonyx as sx
 from models import parse_model
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir import Model
+from sardonyx._src.ir import Model, TensorType
+from sardonyx._src.ir.copier import Copier
+from sardonyx._src.ir.devices import NodeDeviceConfiguration
 from sardonyx._src.ir.inline import inline
 from sardonyx._src.ir.model import clone
 from sardonyx._src.ir.names import FreshNames
@@ -34,6 +36,33 @@ def test_a_copy_says_the_same_and_shares_no_edge() -> None:
     for node in copy.graph.nodes:
         node.set_inputs([None] * len(node.inputs))
     assert sx.to_text(original) == text
+
+
+LINKS = ("graph", "producer", "_uses", "_next", "_previous", "_inputs", "_outputs", "attributes")
+
+
+@pytest.mark.parametrize("body", ["y = Elu<alpha = 2.0>(x)", "y, z = Split<axis = 0, num_outputs = 2>(x)"])
+def test_a_copy_has_all_fields_of_a_node_and_of_its_outputs(body: str) -> None:
+    original = parse_model(f"g (float[2] x) => (float[] y) {{ {body} }}")
+    (node,) = original.graph.nodes
+    node.name, node.doc, node.overload = "n", "about n", "o"
+    node.metadata["a"] = "b"
+    node.device_configurations = [NodeDeviceConfiguration("d")]
+    for value in node.outputs:
+        value.doc, value.type = "about it", TensorType(sx.DataType.FLOAT, (2,))
+        value.metadata["c"] = value.name
+    graph = Copier().graph(original.graph)
+    (copy,) = graph.nodes
+    assert copy.inputs == tuple(graph.inputs) and copy.graph is graph
+    assert {name: a.value for name, a in copy.attributes.items()} == {
+        name: a.value for name, a in node.attributes.items()
+    }
+    for old, new in zip((node, *node.outputs), (copy, *copy.outputs), strict=True):
+        slots = {slot for cls in type(old).__mro__ for slot in getattr(cls, "__slots__", ())}
+        for slot in slots.difference(LINKS):
+            assert getattr(new, slot) == getattr(old, slot), slot
+        assert new.metadata is not old.metadata
+    assert all(value.producer is copy for value in copy.outputs)
 
 
 @pytest.mark.parametrize(("attributes", "factor"), [("<alpha = 2.0>", 2), ("", 3)])

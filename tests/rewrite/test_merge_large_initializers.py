@@ -11,6 +11,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array, Graph, Model, Tensor, TensorType, Value
 from sardonyx._src.ir.build import GraphBuilder
 from sardonyx._src.ir.tensors import RawStorage
+from sardonyx._src.rewrite.passes import merge_initializers
 
 RNG = np.random.default_rng(3)
 SHAPE = (64, 128)
@@ -58,3 +59,22 @@ def test_transposed_matrices_are_compared_by_their_elements() -> None:
     other = view.copy()
     other[1, 0] += 1
     assert names_left(model_of([Tensor.of(first), Tensor.of(view), Tensor.of(other)])) == ["w0", "w2"]
+
+
+def test_a_model_is_sampled_once_although_the_pass_sweeps_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    sampled: list[Tensor] = []
+    original = merge_initializers.sample
+    monkeypatch.setattr(merge_initializers, "sample", lambda t: sampled.append(t) or original(t))
+    tensors = [Tensor.of(RNG.standard_normal(SHAPE, np.float32)) for _ in range(3)]
+    tensors.append(Tensor.of(tensors[0].numpy().copy()))
+    assert names_left(model_of(tensors)) == ["w0", "w1", "w2"]
+    assert len(sampled) == len(set(sampled)) == 4
+
+
+@pytest.mark.parametrize("place", [(0, 0), (0, 3), (21, 43), (63, 127)])
+def test_a_tensor_that_differs_at_one_element_stays(place: tuple[int, int]) -> None:
+    """At sampled elements and elsewhere."""
+    first = RNG.standard_normal(SHAPE, np.float32)
+    changed = first.copy()
+    changed[place] += 1
+    assert names_left(model_of([Tensor.of(first), Tensor.of(changed)])) == ["w0", "w1"]

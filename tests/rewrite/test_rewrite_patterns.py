@@ -13,6 +13,7 @@ from sardonyx._src.ir import Model
 from sardonyx._src.ir.verify import verify
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.engine.match import Match, matches
+from sardonyx._src.rewrite.engine.matcher import may_match
 from sardonyx._src.rewrite.engine.pattern import parse_pattern
 from sardonyx._src.rewrite.engine.template import instantiate
 
@@ -42,6 +43,28 @@ def test_operands_that_commute_are_tried_both_ways() -> None:
     graph = "g (float[2] a) => (float[] y) { n = Neg(a) y = Add(a, n) }"
     assert count("n = Neg(x) y = Add(n, x)", graph, "Add") == 1
     assert count("n = Neg(x) y = Sub(n, x)", graph.replace("Add", "Sub"), "Sub") == 0
+
+
+@pytest.mark.parametrize(
+    ("graph", "expected"),
+    [
+        ("e = Exp(a) n = Neg(e) y = Add(a, n)", True),
+        ("e = Exp(a) n = Neg(e) y = Add(n, a)", True),
+        ("e = Neg(a) n = Neg(e) y = Add(n, a)", False),
+        ("n = Neg(a) y = Add(n, a)", False),
+        ("e = Exp(a) y = Add(e, a)", False),
+    ],
+)
+def test_a_filter_looks_at_all_operators_above_a_root(graph: str, expected: bool) -> None:
+    pattern = parse_pattern("e = Exp(x) n = Neg(e) y = Add(n, z)")
+    root = only(parse_model(f"g (float[2] a) => (float[] y) {{ {graph} }}").graph, "Add")
+    assert may_match(pattern, pattern.root, root) is expected
+
+
+def test_a_filter_ignores_numbers_which_are_no_nodes_of_the_model() -> None:
+    pattern = parse_pattern("c = Constant<value_float = 2.0>() y = Mul(x, c)")
+    graph = "g (float[2] a) => (float[] y) <float c = {2}> { y = Mul(a, c) }"
+    assert may_match(pattern, pattern.root, only(parse_model(graph).graph, "Mul"))
 
 
 def test_a_search_backtracks_over_operand_orders() -> None:

@@ -14,11 +14,11 @@ import pytest
 import sardonyx as sx
 from compile.amx_features import without_amx
 from sardonyx._src.compile.linker.amx_permission import request_amx
-from sardonyx._src.compile.linker.features import X86_FLAGS, saved_program_machine
+from sardonyx._src.compile.linker.features import FLAGS_BY_MACHINE, saved_program_machine
 from sardonyx._src.compile.llvm import compiler
 from sardonyx._src.compile.llvm import host_target as processor
 from sardonyx._src.compile.llvm.cache import ObjectCache
-from sardonyx._src.compile.llvm.host_target import LINUX_TRIPLE, linux_features, target_from_info, vendor
+from sardonyx._src.compile.llvm.host_target import linux_features, target_from_info, vendor
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.llvm.target_classes import (
     AMD,
@@ -81,7 +81,7 @@ def test_llvm_generates_code_for_each_class(target_class: TargetClass) -> None:
     """LLVM ignores features that it does not know, with a warning on standard error."""
     arguments = (
         "define void @f() { ret void }",
-        LINUX_TRIPLE,
+        target_class.triple,
         target_class.cpu,
         text_of(target_class.features),
     )
@@ -93,9 +93,10 @@ def test_llvm_generates_code_for_each_class(target_class: TargetClass) -> None:
 def test_classes_are_ordered_and_checked_when_code_is_loaded() -> None:
     """A class precedes those that it contains; its features are among those that loading a program compares."""
     for position, target_class in enumerate(CLASSES):
-        assert set(target_class.features) <= X86_FLAGS.keys()
+        assert set(target_class.features) <= FLAGS_BY_MACHINE[target_class.machine].keys()
         assert not any(
-            set(later.features) > set(target_class.features) for later in CLASSES[position + 1 :]
+            later.machine == target_class.machine and set(later.features) > set(target_class.features)
+            for later in CLASSES[position + 1 :]
         ), target_class.name
 
 
@@ -140,6 +141,24 @@ def test_processors_of_another_vendor_are_of_the_class_for_all() -> None:
     info = {**INFO, "cpu": "sapphirerapids", "features": text_of(V4_BF16)}
     with pytest.raises(sx.UnsupportedProcessor, match="requires AuthenticAMD"):
         target_from_info(info, "x86-64-v4-zen4")
+
+
+@pytest.mark.parametrize(
+    ("features", "name"),
+    [
+        ("+neon,+crc", "aarch64"),
+        ("+neon,+lse,+rdm,+fullfp16,+dotprod", "aarch64"),
+        ("+neon,+lse,+rdm,+fullfp16,+dotprod,+i8mm,+sve", "aarch64-i8mm"),
+        ("+crc", ""),
+    ],
+)
+def test_features_determine_the_class_of_arm_under_linux(features: str, name: str) -> None:
+    info = {"cpu": "neoverse-v1", "features": features, "compiler": "1"}
+    target = target_from_info({**info, "triple": "aarch64-unknown-linux-gnu"})
+    assert (target.class_name, target.lanes, target.has_fma, target.registers) == (name, 4, True, 32)
+    assert target_from_info({**info, "triple": "arm64-apple-darwin"}).class_name == ""
+    with pytest.raises(sx.UnsupportedProcessor, match="requires cmov"):
+        target_from_info({**info, "triple": "aarch64-unknown-linux-gnu"}, "x86-64")
 
 
 def test_arm_has_fma() -> None:

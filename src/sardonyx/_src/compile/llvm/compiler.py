@@ -55,6 +55,13 @@ def initialize_llvm() -> None:
     binding().initialize_native_asmprinter()
 
 
+@cache
+def initialize_other_targets() -> None:
+    """Initializes LLVM for all processors, for libraries that are compiled on another machine."""
+    binding().initialize_all_targets()
+    binding().initialize_all_asmprinters()
+
+
 def query_host_info() -> dict[str, str]:
     """LLVM's description of the processor of this process, and the version of llvmlite."""
     initialize_llvm()
@@ -69,6 +76,8 @@ def query_host_info() -> dict[str, str]:
 def create_target_machine(triple: str, cpu: str, features: str, effort: int = 3) -> llvm.TargetMachine:
     """A new target machine.  It cannot be shared, since an engine of LLVM takes ownership of the one that it gets."""
     initialize_llvm()
+    if not triple.startswith(binding().get_process_triple().partition("-")[0]):
+        initialize_other_targets()
     target = binding().Target.from_triple(triple)
     return target.create_target_machine(
         cpu=cpu, features=features, opt=effort, reloc="pic", codemodel="small"

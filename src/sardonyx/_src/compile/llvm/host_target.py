@@ -1,6 +1,6 @@
 """The target of this machine.
 
-Under Linux, x86-64 processors are described by /proc/cpuinfo; elsewhere LLVM is asked, and its answer cached on disk,
+Under Linux, processors are described by /proc/cpuinfo; elsewhere LLVM is asked, and its answer cached on disk,
 because asking LLVM requires loading it.
 """
 
@@ -18,11 +18,18 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from sardonyx._src.compile.codegen import Target
-from sardonyx._src.compile.linker.features import CPUINFO, X86_FLAGS, host_features, saved_program_machine
+from sardonyx._src.compile.linker.features import (
+    CPUINFO,
+    FLAGS_BY_MACHINE,
+    host_features,
+    saved_program_machine,
+)
 from sardonyx._src.compile.llvm.cache import default_cache
 from sardonyx._src.compile.llvm.target_classes import (
+    AARCH64,
     AMD,
     CLASSES,
+    X86_64,
     TargetClass,
     classes_of,
     relevant_vendor,
@@ -34,6 +41,7 @@ IDENTITY_FIELDS = frozenset(  # fields of /proc/cpuinfo that distinguish process
     "features,cpu implementer,cpu architecture,cpu variant,cpu part,cpu revision".split(",")
 )
 LINUX_TRIPLE = "x86_64-unknown-linux-gnu"
+ALL_FLAGS = {name: flag for flags in FLAGS_BY_MACHINE.values() for name, flag in flags.items()}
 HOST_INFO_ENTRY = "host info"
 VENDOR_OF_CPU = (("znver", AMD),)  # by the first letters of LLVM's name of a processor
 PathStamp = tuple[str, int, int, int]  # path, size, times of modification and change
@@ -45,23 +53,28 @@ def known_host_info() -> dict[str, str] | None:
 
     It has LLVM's keys: triple, cpu, features, and compiler, the version of llvmlite.  Linux states the vendor as the cpu.
     """
-    is_described = saved_program_machine() == "x86_64" and CPUINFO.is_file()
-    return linux_host_info() if is_described else cached_host_info()
+    machine = saved_program_machine()
+    return linux_host_info(machine) if machine and CPUINFO.is_file() else cached_host_info()
 
 
-def linux_host_info() -> dict[str, str] | None:
+def linux_host_info(machine: str = X86_64) -> dict[str, str] | None:
     """The description by /proc/cpuinfo; None without llvmlite.  AMX is a feature if this process may use it."""
     version = compiler_version()
     if version is None:
         return None
-    features = ",".join(f"+{name}" for name in sorted(linux_features()))
-    return {"triple": LINUX_TRIPLE, "cpu": vendor(), "features": features, "compiler": version}
+    features = ",".join(f"+{name}" for name in sorted(linux_features(machine)))
+    return {
+        "triple": f"{machine}-unknown-linux-gnu",
+        "cpu": vendor(),
+        "features": features,
+        "compiler": version,
+    }
 
 
-def linux_features() -> set[str]:
+def linux_features(machine: str = X86_64) -> set[str]:
     """The features of this processor, by LLVM's names."""
     flags = host_features()
-    return {name for name, flag in X86_FLAGS.items() if flag in flags}
+    return {name for name, flag in FLAGS_BY_MACHINE[machine].items() if flag in flags}
 
 
 def vendor() -> str:
@@ -88,11 +101,12 @@ def store_host_info(info: dict[str, str]) -> None:
 def target_from_info(info: dict[str, str], class_name: str = "") -> Target:
     """The target that a description means: the best class of the processor, or the class of this name.
 
-    Processors other than of x86-64 are targets themselves.
+    Processors that are neither of x86-64 nor of AArch64 under Linux are targets themselves.
     """
     names = {name[1:] for name in info["features"].split(",") if name[:1] == "+"}
-    is_x86 = info["triple"].startswith("x86_64")
-    chosen = choose_class(names if is_x86 else set(), vendor_of(info["cpu"]), class_name)
+    machine = info["triple"].partition("-")[0]
+    has_classes = machine == X86_64 or (machine == AARCH64 and "linux" in info["triple"])
+    chosen = choose_class(names if has_classes else set(), vendor_of(info["cpu"]), class_name, machine)
     if chosen is None:
         return own_target(info, names)
     return target_of(chosen, info["triple"], info["compiler"], vendor_of(info["cpu"]))
@@ -114,9 +128,11 @@ def host_identity() -> tuple[str, ...]:
     """`processor_identity` of this machine."""
     if not CPUINFO.is_file():
         return ()
-    if saved_program_machine() != "x86_64":
+    machine = saved_program_machine()
+    if machine is None:
         return tuple(cpu_identity())
-    return class_identity(choose_class(linux_features(), vendor(), os.environ.get("SARDONYX_TARGET", "")))
+    name = os.environ.get("SARDONYX_TARGET", "")
+    return class_identity(choose_class(linux_features(machine), vendor(), name, machine))
 
 
 def class_identity(chosen: TargetClass | None) -> tuple[str, ...]:
@@ -132,9 +148,11 @@ def compile_for_class(name: str) -> Iterator[None]:
     kind of machine.
     """
     if name:
-        find_class(name)
-        if saved_program_machine() != "x86_64":
-            raise InputError("target must be omitted on this machine, which has no classes", name="target")
+        machine = find_class(name).machine
+        if saved_program_machine() != machine:
+            raise InputError(
+                f"target must be a class of this kind of machine; got {name!r}, of {machine}", name="target"
+            )
     token = CROSS_TARGET.set(name)
     try:
         yield
@@ -158,16 +176,16 @@ def cross_target(info: dict[str, str]) -> Target | None:
     return target_of(find_class(name), info["triple"], info["compiler"], vendor_of(info["cpu"]))
 
 
-def choose_class(features: set[str], of_vendor: str, name: str) -> TargetClass | None:
+def choose_class(features: set[str], of_vendor: str, name: str, machine: str = X86_64) -> TargetClass | None:
     """The class of this name, or else the best one of a vendor's processor; None for one of no class."""
-    classes = classes_of(features, of_vendor)
+    classes = classes_of(features, of_vendor, machine)
     return require_class(name, classes, features) if name else next(iter(classes), None)
 
 
 def require_class(name: str, classes: list[TargetClass], features: set[str]) -> TargetClass:
     chosen = find_class(name, "SARDONYX_TARGET")
     if chosen not in classes:
-        missing = tuple(X86_FLAGS[f] for f in chosen.features if f not in features) or (chosen.vendor,)
+        missing = tuple(ALL_FLAGS[f] for f in chosen.features if f not in features) or (chosen.vendor,)
         raise UnsupportedProcessor(
             f"SARDONYX_TARGET must be a class of this processor ({', '.join(c.name for c in classes) or 'none'}); "
             f"got {name!r}, which requires {', '.join(missing)}",

@@ -1,10 +1,10 @@
-"""Classes of x86-64 processors, for which code is generated.
+"""Classes of processors, for which code is generated.
 
 Code for a class runs on every processor that has its features, so that kernels, programs and caches move between
 machines, and kernels can be compiled before the machine is known.  LLVM's schedules for a class and for one of its
 processors rarely differ, since kernels are written vectorized and unrolled; Zen 4 is a class because int8 convolutions
-gain 4 % there.  The names up to `x86-64-v4` and
-their features are those of the x86-64 psABI, section 3.1.1.
+gain 4 % there.  The names from `x86-64` to `x86-64-v4` and
+their features are those of the x86-64 psABI, section 3.1.1.  The classes of AArch64 are for Linux.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ V4 = (*V3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
 V4_VNNI = (*V4, "avx512vnni")
 V4_BF16 = (*V4_VNNI, "avx512bf16")
 V4_AMX = (*V4_BF16, "amx-tile", "amx-int8", "amx-bf16")
+NEON = ("neon",)
+NEON_I8MM = (*NEON, "lse", "rdm", "fullfp16", "dotprod", "i8mm")
+X86_64, AARCH64 = "x86_64", "aarch64"  # as triples begin
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,7 @@ class TargetClass:
 
     name: as `SARDONYX_TARGET` has it.  cpu: LLVM's name of the class or of a class that it extends.
     features: LLVM's names of all features that code may use.  lanes: 32-bit floats in a vector register.
-    vendor: the only vendor whose processors belong to it, or "".
+    vendor: the only vendor whose processors belong to it, or "".  machine: the first part of the triple.
     """
 
     name: str
@@ -38,6 +41,12 @@ class TargetClass:
     features: tuple[str, ...]
     lanes: int
     vendor: str = ""
+    machine: str = X86_64
+
+    @property
+    def triple(self) -> str:
+        """LLVM's name of the machine under Linux."""
+        return f"{self.machine}-unknown-linux-gnu"
 
 
 CLASSES = (  # the first that a processor belongs to is its own
@@ -52,15 +61,19 @@ CLASSES = (  # the first that a processor belongs to is its own
     TargetClass("x86-64-v3", "x86-64-v3", V3, 8),
     TargetClass("x86-64-v2", "x86-64-v2", V2, 4),
     TargetClass("x86-64", "x86-64", BASELINE, 4),
+    TargetClass("aarch64-i8mm", "generic", NEON_I8MM, 4, machine=AARCH64),
+    TargetClass("aarch64", "generic", NEON, 4, machine=AARCH64),
 )
 
 
-def classes_of(features: Collection[str], vendor: str) -> list[TargetClass]:
+def classes_of(features: Collection[str], vendor: str, machine: str = X86_64) -> list[TargetClass]:
     """The classes of a vendor's processor with these features, by LLVM's names, the best first."""
     return [
         target_class
         for target_class in CLASSES
-        if set(features).issuperset(target_class.features) and target_class.vendor in ("", vendor)
+        if target_class.machine == machine
+        and set(features).issuperset(target_class.features)
+        and target_class.vendor in ("", vendor)
     ]
 
 
@@ -71,8 +84,8 @@ def target_of(target_class: TargetClass, triple: str, compiler: str, vendor: str
         cpu=target_class.cpu,
         features=",".join(f"+{name}" for name in target_class.features),
         lanes=target_class.lanes,
-        has_fma="fma" in target_class.features,
-        registers=32 if target_class.lanes == 16 else 16,
+        has_fma="fma" in target_class.features or target_class.machine == AARCH64,
+        registers=32 if target_class.lanes == 16 or target_class.machine == AARCH64 else 16,
         compiler=compiler,
         vendor=relevant_vendor(target_class, vendor),
         class_name=target_class.name,

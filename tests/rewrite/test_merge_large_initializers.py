@@ -64,7 +64,12 @@ def test_transposed_matrices_are_compared_by_their_elements() -> None:
 def test_a_model_is_sampled_once_although_the_pass_sweeps_again(monkeypatch: pytest.MonkeyPatch) -> None:
     sampled: list[Tensor] = []
     original = merge_initializers.sample
-    monkeypatch.setattr(merge_initializers, "sample", lambda t: sampled.append(t) or original(t))
+
+    def record(tensor: Tensor) -> object:
+        sampled.append(tensor)
+        return original(tensor)
+
+    monkeypatch.setattr(merge_initializers, "sample", record)
     tensors = [Tensor.of(RNG.standard_normal(SHAPE, np.float32)) for _ in range(3)]
     tensors.append(Tensor.of(tensors[0].numpy().copy()))
     assert names_left(model_of(tensors)) == ["w0", "w1", "w2"]

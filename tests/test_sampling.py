@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampling import FACTOR
+import sampling
 
 
 def drawn_examples() -> list[int]:
@@ -21,6 +21,6 @@ def drawn_examples() -> list[int]:
     return examples
 
 
-@pytest.mark.skipif(FACTOR > 1, reason="make fuzz draws other examples in each run")
+@pytest.mark.skipif(sampling.FACTOR > 1, reason="make fuzz draws other examples in each run")
 def test_examples_are_the_same_in_each_run() -> None:
     assert drawn_examples() == drawn_examples()

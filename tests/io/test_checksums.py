@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
+from descriptors import count_descriptors
 from models import parse_model
 from sardonyx._src.io import file_stamps
 from sardonyx._src.io.external import ExternalFiles, ExternalStorage, verify_checksums
@@ -354,9 +355,9 @@ def test_hashing_closes_its_descriptors(tmp_path: Path) -> None:
     storage = tensor(model).storage
     assert isinstance(storage, ExternalStorage)
     storage.files.contents("w", "")
-    before = len(os.listdir("/proc/self/fd"))
+    before = count_descriptors(tmp_path)
     assert storage.verify()
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert count_descriptors(tmp_path) == before
 
 
 def test_the_checker_leaves_checksums_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

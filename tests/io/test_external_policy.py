@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from descriptors import count_descriptors
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import ExternalDataError
 from sardonyx._src.io.external import ExternalFiles, Policy, folders
@@ -30,15 +31,10 @@ def method(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 
 
 @pytest.fixture(autouse=True)
-def no_leaks() -> Iterator[None]:
-    before = descriptors()
+def no_leaks(tmp_path: Path) -> Iterator[None]:
+    before = count_descriptors(tmp_path)
     yield
-    assert descriptors() == before
-
-
-def descriptors() -> int:
-    """The number of open file descriptors of this process."""
-    return len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    assert count_descriptors(tmp_path) == before
 
 
 @pytest.fixture

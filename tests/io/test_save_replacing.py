@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import gc
 import os
 import resource
 import signal
@@ -16,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from descriptors import count_descriptors
 from sardonyx._src.dtypes import Array, DataType
 from sardonyx._src.errors import ExternalDataError
 from sardonyx._src.io.external import ExternalFiles, folders
@@ -37,16 +37,10 @@ def method(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.fixture(autouse=True)
-def no_leaks() -> Iterator[None]:
-    before = descriptors()
+def no_leaks(tmp_path: Path) -> Iterator[None]:
+    before = count_descriptors(tmp_path)
     yield
-    assert descriptors() == before
-
-
-def descriptors() -> int:
-    """The number of open file descriptors; collects garbage first, since models with memory maps are in cycles."""
-    gc.collect()
-    return len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    assert count_descriptors(tmp_path) == before
 
 
 def model_of(*tensors: Tensor) -> Model:

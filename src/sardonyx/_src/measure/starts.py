@@ -27,7 +27,9 @@ PHASES = (  # in the order of a start
     *(
         INTERPRETER,
         "imports",
+        "digests",
         "load",
+        "prepare",
         "convert",
         "optimize",
         "infer",

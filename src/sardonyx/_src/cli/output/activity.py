@@ -15,7 +15,9 @@ LINES_DELAY = 2.0  # seconds of an operation before the first line
 POLL_SECONDS = 0.2
 REPEAT_SECONDS = 10.0  # until a line of the same phase is written again, with new numbers
 WORDS = {
+    "digests": "hashing sources",
     "load": "loading",
+    "prepare": "preparing",
     "convert": "converting to the newest operator sets",
     "optimize": "optimizing",
     "infer": "inferring types",

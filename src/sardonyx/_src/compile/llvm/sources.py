@@ -8,9 +8,11 @@ import sys
 from functools import cache
 
 import sardonyx._src.compile as package
+from sardonyx._src.phases import phase
 
 
 @cache
+@phase("digests")
 def sources_digest() -> str:
     """A digest of the sources of `compile`, so that versions of them can share a cache folder."""
     digest = hashlib.sha256()

@@ -85,6 +85,7 @@ class PreparedModel:
         return set(self.sizes).union(*bound)
 
 
+@phase("prepare")
 def prepare_model(
     model: Model,
     has_lowering: HasLowering,

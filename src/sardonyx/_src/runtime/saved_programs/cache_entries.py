@@ -386,6 +386,7 @@ def specialized_paths(general: Path) -> list[Path]:
     return sorted(general.parent.glob(f"{general.stem}-{'?' * NAME_DIGITS}.sdx"), key=last_use)
 
 
+@phase("digests")
 def environment_digest() -> str:
     """A hash of everything that a program depends on except its model and the compiler: versions, processor, sources.
 

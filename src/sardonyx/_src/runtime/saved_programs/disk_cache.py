@@ -26,6 +26,7 @@ from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir import Model
 from sardonyx._src.ir.walk import nodes, roots
 from sardonyx._src.ops.registry import uses_own_operators
+from sardonyx._src.phases import phase
 from sardonyx._src.runtime.engine.engine import EngineOptions, NativeEngine, compile_releasing_weights
 from sardonyx._src.runtime.engine.lazy_model import LazyModel
 from sardonyx._src.runtime.engine.shared_programs import SHARED_PROGRAMS
@@ -115,6 +116,7 @@ def open_cached_engine(
     return bind_cached(model, cached, key, options)
 
 
+@phase("cache")
 def bind_cached(
     model: Model | LazyModel, cached: CachedProgram, key: ProgramKey, options: EngineOptions
 ) -> CachedEngine | None:

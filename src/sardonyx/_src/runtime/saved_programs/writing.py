@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 from sardonyx._src.compile.codegen import Target
@@ -95,6 +95,7 @@ def refuse_c_functions(program: Program) -> None:
             )
 
 
+@phase("cache")
 def write_program(
     path: Path,
     interface: Model,
@@ -176,23 +177,20 @@ class ProgramCode:
         for kernel in self.kernels:
             loaded_kernels.compile_kernel_async(kernel)
 
+    @phase("kernels")
     def image(self) -> link.LinkedImage:
         """The linked code."""
         names = [*RUNNER, *sized_entry.ENTRIES, *map(loaded_kernels.symbol_name, self.kernels)]
         names += [] if self.program.is_static else ["sizes"]
         objects = [
-            *self.kernel_codes(),
+            *(loaded_kernels.kernel_code(kernel, self.target) for kernel in self.kernels),
             *map(self.code_of, self.others),
         ]
         return link.link_objects(objects, names)
 
-    @phase("kernels")
-    def kernel_codes(self) -> list[bytes]:
-        return [loaded_kernels.kernel_code(kernel, self.target) for kernel in self.kernels]
-
     def code_of(self, module: Module) -> bytes:
         """The code of a function that is no kernel: of the run loop, the fast entry or sizes."""
-        with phase("sizes" if module.quick else "kernels"):
+        with phase("sizes") if module.quick else nullcontext():
             return jit.object_code(module, default_cache(), self.target)
 
     def link_and_describe(self, others: Json) -> tuple[dict[str, Json], bytes]:

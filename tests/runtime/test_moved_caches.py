@@ -124,9 +124,6 @@ def test_the_first_start_reads_no_file_for_its_name(
     tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, hashed: list[int]
 ) -> None:
     monkeypatch.setattr(entry_aliases, "write_aliases_later", lambda *_: None)
-    monkeypatch.setattr(
-        "sardonyx._src.runtime.saved_programs.cache_entries.write_aliases_later", lambda *_: None
-    )
     model = save_product(tmp_path / "m.onnx", 2, 3)
     assert [compilations(model, 2, 3) for _ in range(2)] == [1, 0]
     assert hashed == []

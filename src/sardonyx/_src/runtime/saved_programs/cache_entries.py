@@ -54,11 +54,6 @@ from sardonyx._src.runtime.programs.stats import RunCounters
 from sardonyx._src.runtime.runs.native_program import NativeProgram
 from sardonyx._src.runtime.saved_programs import image as images
 from sardonyx._src.runtime.saved_programs.constant_files import ConstantFiles
-from sardonyx._src.runtime.saved_programs.entry_aliases import (
-    find_entry,
-    write_aliases,
-    write_aliases_later,
-)
 from sardonyx._src.runtime.saved_programs.image import ProgramImage
 from sardonyx._src.runtime.saved_programs.saved_engine import SavedProgram
 
@@ -311,6 +306,8 @@ def entry_path(stamp: ModelStamp, precision: Precision = EXACT) -> Path | None:
     own = path_in(folder, stamp, precision)
     if (own is not None and own.exists()) or isinstance(stamp, BytesStamp):
         return own
+    from sardonyx._src.runtime.saved_programs.entry_aliases import find_entry  # lazy: most find their entry
+
     target = find_entry(stamp, entry_name(stamp, precision), variant_of(precision))
     if target is None or not target.endswith(compiler_part()):
         return own
@@ -342,17 +339,20 @@ def compiler_part() -> str:
     return digest_text(version)[:NAME_DIGITS] if version else ""
 
 
-def alias_entry(stamp: ModelStamp, precision: Precision, path: Path) -> None:
-    """Lets copies of these files find their entry, as soon as a thread has read them.  path: of the entry."""
-    if not isinstance(stamp, BytesStamp):
-        write_aliases_later(stamp, entry_name(stamp, precision), variant_of(precision), path.stem)
+def alias_entry(stamp: ModelStamp, precision: Precision, path: Path, *, waits: bool = False) -> None:
+    """Lets copies of these files find their entry, once they are read: in a thread, unless the caller waits.
 
-
-def alias_entry_now(stamp: ModelStamp, precision: Precision, path: Path, threads: int) -> bool:
-    """Lets copies of these files find their entry; returns whether the files can be read.  path: of the entry."""
+    path: of the entry.
+    """
     if isinstance(stamp, BytesStamp):
-        return True
-    return write_aliases(stamp, entry_name(stamp, precision), variant_of(precision), path.stem, threads)
+        return  # copies have the same stamp
+    from sardonyx._src.runtime.saved_programs.entry_aliases import (  # lazy: only new entries need it
+        write_aliases,
+        write_aliases_later,
+    )
+
+    write = write_aliases if waits else write_aliases_later
+    write(stamp, entry_name(stamp, precision), variant_of(precision), path.stem)
 
 
 def shared_paths(stamp: ModelStamp, precision: Precision = EXACT) -> list[Path]:

@@ -47,17 +47,20 @@ def find_entry(stamp: ModelStamp, name: str, variant: str) -> str | None:
     return target
 
 
-def write_aliases(stamp: ModelStamp, name: str, variant: str, entry: str, threads: int = 1) -> bool:
-    """Writes the aliases of an entry, after its files are read; returns whether that was possible.
+def write_aliases(stamp: ModelStamp, name: str, variant: str, entry: str, threads: int = 0) -> None:
+    """Reads the files of a model, and writes the aliases of its entry; best effort.
 
-    name, variant: as of `find_entry`.  entry: the entry's name.
+    name, variant: as of `find_entry`.  entry: the entry's name.  threads: 0 for as many as there are processors, up to 4.
     """
     if read_alias(name) == entry:
-        return True
-    sample, digest = sample_of(stamp), digest_of(stamp, threads)
-    if sample is None or digest is None:
-        return False
-    return write_alias(content_name(sample, digest, variant), entry) and write_alias(name, entry)
+        return
+    sample, digest = sample_of(stamp), digest_of(stamp, threads or hashing_threads())
+    if (
+        sample is not None
+        and digest is not None
+        and write_alias(content_name(sample, digest, variant), entry)
+    ):
+        write_alias(name, entry)
 
 
 def write_aliases_later(stamp: ModelStamp, name: str, variant: str, entry: str) -> None:
@@ -67,7 +70,7 @@ def write_aliases_later(stamp: ModelStamp, name: str, variant: str, entry: str) 
         if hasattr(os, "setpriority"):
             with suppress(OSError):  # under Linux, a thread has a priority of its own
                 os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWEST_PRIORITY)
-        write_aliases(stamp, name, variant, entry)
+        write_aliases(stamp, name, variant, entry, threads=1)
 
     start_background(write, "sardonyx-alias")
 
@@ -80,8 +83,12 @@ def known_content_name(stamp: ModelStamp, variant: str) -> str | None:
     sample = sample_of(stamp)
     if sample is None or not has_record_with(ALIASES, sample[:SAMPLE_DIGITS]):
         return None
-    digest = digest_of(stamp, min(available_cpus(), MAX_HASHING_THREADS))
+    digest = digest_of(stamp, hashing_threads())
     return None if digest is None else content_name(sample, digest, variant)
+
+
+def hashing_threads() -> int:
+    return min(available_cpus(), MAX_HASHING_THREADS)
 
 
 def content_name(sample: str, digest: str, variant: str) -> str:

@@ -22,10 +22,9 @@ from sardonyx._src.ir import Model
 from sardonyx._src.runtime.engine.engine import compile_releasing_weights
 from sardonyx._src.runtime.identity.model_stamps import ModelStamp, ProgramKey, stamp_model, stamp_source
 from sardonyx._src.runtime.identity.records import wait_for_records
-from sardonyx._src.runtime.limits.cpus import available_cpus
 from sardonyx._src.runtime.programs.async_compilation import async_compilation
 from sardonyx._src.runtime.saved_programs.cache_entries import (
-    alias_entry_now,
+    alias_entry,
     entry_path,
     max_total_bytes,
     read_entry,
@@ -89,7 +88,7 @@ def cache_program(source: Path, precision: Precision = EXACT) -> tuple[Path, boo
             path = compile_entry(model, ProgramKey(stamps, precision))
     else:
         stamps, is_new = stamp, False
-    alias_entry_now(stamps, precision, path, available_cpus())
+    alias_entry(stamps, precision, path, waits=True)
     share_entry(path, source)
     return path, is_new
 

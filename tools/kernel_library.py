@@ -20,6 +20,7 @@ from pathlib import Path
 import sardonyx as sx
 from replay_corpus import GROUPS, Corpus
 from sardonyx._src.compile.codegen import Target
+from sardonyx._src.compile.kernels.block_quantized.word_packing import NIBBLE_WORDS, WORDS
 from sardonyx._src.compile.kernels.gemm.packing.packing_kernel import PACKING_KERNEL
 from sardonyx._src.compile.llvm.compile_workers import CompileJob, WorkerPool, encode_request
 from sardonyx._src.compile.llvm.host_target import LINUX_TRIPLE, compiler_version
@@ -33,6 +34,7 @@ from sardonyx._src.errors import SardonyxError
 from sardonyx._src.runtime.limits.thread_pool import run_loop_module
 from sardonyx._src.runtime.programs.arrays import FIELDS, entry_module
 
+PACKING_KERNELS = (PACKING_KERNEL, WORDS, NIBBLE_WORDS)  # called while weights are packed, by no program
 PROGRESS_INTERVAL = 10.0  # seconds
 
 
@@ -48,8 +50,8 @@ def kernels_of(target: Target, corpus: Corpus) -> Iterator[Kernel]:
 
 def modules_of(target: Target, corpus: Corpus, least: int) -> dict[str, Module]:
     """The modules of a library by their names: kernels that `least` models have, and what every program needs."""
-    kernels: dict[str, Kernel] = {PACKING_KERNEL.key: PACKING_KERNEL}
-    uses: Counter[str] = Counter({PACKING_KERNEL.key: least})
+    kernels: dict[str, Kernel] = {kernel.key: kernel for kernel in PACKING_KERNELS}
+    uses: Counter[str] = Counter(dict.fromkeys(kernels, least))
     for kernel in kernels_of(target, corpus):
         kernels.setdefault(kernel.key, kernel)
         uses[kernel.key] += 1

@@ -11,7 +11,7 @@ import sardonyx as sx
 from sardonyx._src.compile.kernels.block_quantized.blocks import (
     BlockQuantizedMatrix,
     PackedCodes,
-    fill_panel,
+    fill_panels,
     pack_blocks,
     unpack_rows,
 )
@@ -50,12 +50,13 @@ def test_packed_and_unpacked_codes_have_the_same_panels(bits: int, size: int, in
     packed, unpacked = matrices(bits, size, int8_rows=int8_rows)
     result, expected = (pack_blocks(m, host_target()) for m in (packed, unpacked))
     assert result.format == expected.format
-    width = result.format.width
-    for first in range(0, COLUMNS, width):
-        panels = [np.full((K // size, result.format.block_bytes), 7, np.uint8) for _ in range(2)]
-        for panel, matrix in zip(panels, (packed, unpacked), strict=True):
-            fill_panel(panel, matrix, result.format, slice(first, first + width))
-        np.testing.assert_array_equal(panels[0], panels[1])
+    panels = [
+        np.full((result.num_panels, K // size, result.format.block_bytes), 7, np.uint8) for _ in range(2)
+    ]
+    for rows, matrix in zip(panels, (packed, unpacked), strict=True):
+        for first in range(0, result.num_panels, 3):
+            fill_panels(rows[first : first + 3], matrix, result.format, first * result.format.width)
+    np.testing.assert_array_equal(panels[0], panels[1])
 
 
 def product(bits: int, size: int, *, zeros: bool, bias: bool, level: int = 0) -> tuple[Model, Array]:

@@ -17,10 +17,12 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.compile.codegen import Target
+from sardonyx._src.compile.kernels.block_quantized.word_packing import NIBBLE_WORDS, WORDS, copy_words
 from sardonyx._src.compile.kernels.gemm.integer.int8_dot import has_vnni
 from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import RegisterTile, make_tile
 from sardonyx._src.compile.kernels.tuning import BlockQuantizedTuning, tuning_for
+from sardonyx._src.compile.llvm.loaded_kernels import compile_kernel_async
 from sardonyx._src.compile.program import TensorView
 from sardonyx._src.compile.program.operands.lazy_constants import LazyConstant
 from sardonyx._src.dataclass import dataclass
@@ -148,58 +150,58 @@ def pack_blocks(matrix: BlockQuantizedMatrix, target: Target) -> PackedBlocks:
     shape = (-(-columns // tile.width), len(matrix.scales), format_.block_bytes)
 
     def compute_rows(panels: Array, first: int) -> None:
-        for number, panel in enumerate(panels, first):
-            fill_panel(panel, matrix, format_, slice(number * tile.width, (number + 1) * tile.width))
+        fill_panels(panels, matrix, format_, first * tile.width)
 
+    if has_packed_words(matrix, format_):
+        compile_kernel_async(NIBBLE_WORDS if format_.has_int8_rows and format_.bits == 4 else WORDS)
     source = matrix.codes.rows if isinstance(matrix.codes, PackedCodes) else matrix.codes
     lazy = LazyConstant(shape, 2, source, compute_rows, np.dtype(np.uint8))
     return PackedBlocks(make_constant(lazy), tile, format_, k, columns)
 
 
-def fill_panel(panel: Array, matrix: BlockQuantizedMatrix, format_: BlockFormat, columns: slice) -> None:
-    """Writes a panel [blocks, bytes] from a slice of columns; columns and terms past the last one are zeros."""
-    scales = np.ascontiguousarray(matrix.scales[:, columns], np.float32)
-    count = scales.shape[1]
-    panel[:, : format_.words_offset] = 0
-    panel[:, : 4 * count] = scales.view(np.uint8)
-    if format_.zero is None:
-        panel[:, format_.zeros_offset : format_.zeros_offset + count] = matrix.zeros[:, columns]
-    words = packed_words(matrix, format_, columns)
-    if words is None:
-        words = words_of_codes(matrix, format_, columns, len(panel))
-    panel[:, format_.words_offset :] = words.reshape(len(panel), -1)
+def fill_panels(panels: Array, matrix: BlockQuantizedMatrix, format_: BlockFormat, first: int) -> None:
+    """Writes panels [panels, blocks, bytes] from column `first` on; columns and terms past the last one are zeros."""
+    is_packed = has_packed_words(matrix, format_)
+    for number, panel in enumerate(panels):
+        start = first + number * format_.width
+        columns = slice(start, start + format_.width)
+        scales = np.ascontiguousarray(matrix.scales[:, columns], np.float32)
+        count = scales.shape[1]
+        panel[:, : format_.words_offset] = 0
+        panel[:, : 4 * count] = scales.view(np.uint8)
+        if format_.zero is None:
+            panel[:, format_.zeros_offset : format_.zeros_offset + count] = matrix.zeros[:, columns]
+        if not is_packed:
+            words = words_of_codes(matrix, format_, columns, len(panel))
+            panel[:, format_.words_offset :] = words.reshape(len(panel), -1)
+    if is_packed:
+        copy_packed_words(panels, matrix, format_, first)
 
 
-def packed_words(matrix: BlockQuantizedMatrix, format_: BlockFormat, columns: slice) -> Array | None:
-    """The words of a slice of columns, [words, bytes of the panel's width], from words that the model has packed already.
+def has_packed_words(matrix: BlockQuantizedMatrix, format_: BlockFormat) -> bool:
+    """Whether the model has packed the words: terms of a column are consecutive in both, and no word spans two blocks.
 
-    Terms of a column are consecutive in both.  For products in integers, codes of 4 bits change places within a word.
-    None for codes that are packed otherwise, or whose words span two blocks.
+    For products in integers, codes of 4 bits change places within a word.
     """
     codes = matrix.codes
-    is_shuffled = format_.has_int8_rows and format_.bits != 8
     if not isinstance(codes, PackedCodes) or codes.bits != format_.bits or format_.size % format_.word_terms:
-        return None
-    if codes.shape[0] % format_.size or (is_shuffled and format_.bits != 4):
-        return None
-    stored = codes.rows[columns].view("<u4")
-    words = np.zeros((stored.shape[1], format_.width), "<u4")
-    words[:, : len(stored)] = shuffle_nibbles(stored).T if is_shuffled else stored.T
-    return words.view(np.uint8)
+        return False
+    return not codes.shape[0] % format_.size and (not format_.has_int8_rows or format_.bits in (4, 8))
 
 
-def shuffle_nibbles(words: Array) -> Array:
-    """Words of which the nibbles 0 to 7 come from the nibbles 0, 4, 1, 5, 2, 6, 3 and 7."""
-
-    result: Array = spread_nibbles(words & 0xFFFF) | spread_nibbles(words >> 16) << 4
-    return result
-
-
-def spread_nibbles(halves: Array) -> Array:
-    """The four nibbles of numbers below 1 << 16, in the low halves of four bytes."""
-    pairs = (halves | halves << 8) & 0x00FF00FF
-    spread: Array = (pairs | pairs << 4) & 0x0F0F0F0F
-    return spread
+def copy_packed_words(panels: Array, matrix: BlockQuantizedMatrix, format_: BlockFormat, first: int) -> None:
+    """Writes the words of panels [panels, blocks, bytes] from column `first` on, from words that the model has packed."""
+    assert isinstance(matrix.codes, PackedCodes), "codes must be packed"
+    stored = matrix.codes.rows[first : first + len(panels) * format_.width].view("<u4")
+    if len(stored) % format_.width:
+        panels[-1, :, format_.words_offset :] = 0
+    copy_words(
+        panels,
+        stored,
+        first_byte=format_.words_offset,
+        block_words=format_.words,
+        exchanges_nibbles=format_.has_int8_rows and format_.bits == 4,
+    )
 
 
 def words_of_codes(matrix: BlockQuantizedMatrix, format_: BlockFormat, columns: slice, blocks: int) -> Array:

@@ -9,11 +9,23 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
+from sardonyx._src.compile.linker.elf import EM_AARCH64, ElfObject
+from sardonyx._src.compile.linker.link import is_self_contained, link_objects
 from sardonyx._src.compile.llvm import jit, kernel_library, loaded_kernels
 from sardonyx._src.compile.llvm.jit import compile_module, host_target
-from sardonyx._src.compile.llvm.kernel_library import SUFFIX, class_library, write_library
+from sardonyx._src.compile.llvm.kernel_library import (
+    ALL_CLASSES,
+    CLASS,
+    ENTRY,
+    SUFFIX,
+    class_library,
+    write_library,
+)
 from sardonyx._src.compile.llvm.loaded_kernels import kernel_code, kernel_module
+from sardonyx._src.compile.llvm.target_classes import CLASSES, target_of
 from sardonyx._src.compile.pipeline import compile_model
+from sardonyx._src.runtime.limits.thread_pool import run_loop_module
+from sardonyx._src.runtime.programs.arrays import FIELDS, entry_module
 
 MODEL = '<ir_version: 10, opset_import: ["": 21]> g (float[N, 8] x) => (float[N, 8] y) { z = Exp(x)  y = Softmax(z) }'
 CODES = {f"kernel {i}": bytes([i % 251]) * (i * 7 % 900) for i in range(300)}
@@ -23,13 +35,14 @@ CODES = {f"kernel {i}": bytes([i % 251]) * (i * 7 % 900) for i in range(300)}
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The folder of the libraries of this process, without libraries."""
     monkeypatch.setattr(kernel_library, "FOLDER", tmp_path)
+    monkeypatch.setattr(kernel_library, "default_folder", lambda: None)
     class_library.cache_clear()
     yield tmp_path
     class_library.cache_clear()
 
 
 def test_every_kernel_is_found(folder: Path) -> None:
-    write_library(folder / f"c{SUFFIX}", CODES)
+    write_library(folder / f"c{SUFFIX}", {"c": CODES})
     library = class_library("c")
     assert library is not None
     assert {name: library.get(name) for name in CODES} == CODES
@@ -38,10 +51,26 @@ def test_every_kernel_is_found(folder: Path) -> None:
 
 
 def test_a_library_without_kernels_has_none(folder: Path) -> None:
-    write_library(folder / f"c{SUFFIX}", {})
+    write_library(folder / f"c{SUFFIX}", {"c": {}})
     library = class_library("c")
     assert library is not None
     assert library.get("kernel 1") is None
+
+
+def test_classes_share_equal_code(folder: Path) -> None:
+    """A second class with the same code adds its entries, and nothing else."""
+    write_library(folder / "one", {"c": CODES})
+    write_library(folder / ALL_CLASSES, {"c": CODES, "d": CODES, "e": {"kernel 5": CODES["kernel 7"]}})
+    entries = 2 * CLASS.size + (len(CODES) + 1) * ENTRY.size
+    assert (folder / ALL_CLASSES).stat().st_size == (folder / "one").stat().st_size + entries
+    for name in ("c", "d"):
+        library = class_library(name)
+        assert library is not None
+        assert {name: library.get(name) for name in CODES} == CODES
+    library = class_library("e")
+    assert library is not None
+    assert (library.get("kernel 5"), library.get("kernel 7")) == (CODES["kernel 7"], None)
+    assert class_library("f") is None
 
 
 @pytest.mark.parametrize("content", [b"", b"SXKERN", b"\xff" * 5000], ids=["empty", "short", "other"])
@@ -51,14 +80,14 @@ def test_a_file_that_is_no_library_is_not_used(folder: Path, content: bytes) -> 
 
 
 def test_a_library_of_other_sources_is_not_used(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_library(folder / f"c{SUFFIX}", CODES)
+    write_library(folder / f"c{SUFFIX}", {"c": CODES})
     monkeypatch.setattr(kernel_library, "sources_digest", lambda: "0" * 64)
     assert class_library("c") is None
 
 
 def test_a_damaged_kernel_is_compiled(folder: Path) -> None:
     path = folder / f"c{SUFFIX}"
-    write_library(path, CODES)
+    write_library(path, {"c": CODES})
     content = bytearray(path.read_bytes())
     content[-3000:] = bytes(3000)
     path.write_bytes(content)
@@ -81,7 +110,7 @@ def test_a_session_compiles_nothing_that_the_library_has(
     expected = sx.Session(model, engine="native").run({"x": x})["y"]
     kernels = compile_model(model, host_target()).program.kernels
     codes = {kernel.key: kernel_code(kernel, host_target()) for kernel in kernels}
-    write_library(folder / f"{class_name}{SUFFIX}", codes)
+    write_library(folder / f"{class_name}{SUFFIX}", {class_name: codes})
     class_library.cache_clear()
 
     def refuse(*_: object, **__: object) -> bytes:
@@ -95,3 +124,22 @@ def test_a_session_compiles_nothing_that_the_library_has(
         jit.object_code(jit.Module("another", kernel_module(kernels[0], host_target()).text), None)
     monkeypatch.setattr(jit, "compile_module", compile_module)
     assert sx.Session(model, engine="native").run({"x": x})["y"].tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("name", ["aarch64", "aarch64-i8mm"])
+def test_code_for_other_machines_is_linked_as_on_them(name: str) -> None:
+    """LLVM compiles for any machine, and our linker has the relocations of the code; all calls are to known functions."""
+    target_class = next(c for c in CLASSES if c.name == name)
+    target = target_of(target_class, target_class.triple, host_target().compiler)
+    model = sx.from_text(
+        '<ir_version: 10, opset_import: ["": 21]> '
+        "g (float[N, 8] x, float[8, 70] w) => (float[N, 70] y) { a = MatMul(x, w)  b = Exp(a)  y = Softmax(b) }"
+    )
+    modules = [kernel_module(kernel, target) for kernel in compile_model(model, target).program.kernels]
+    for module in (*modules, run_loop_module(target), entry_module(target, FIELDS)):
+        code = jit.compile_module(module.text(), target)
+        elf = ElfObject(code)
+        assert elf.machine == EM_AARCH64
+        assert is_self_contained(elf)
+        functions = [s.name for s in elf.symbols if s.name and s.section and not s.is_local]
+        assert link_objects([code], functions).functions.keys() == set(functions)

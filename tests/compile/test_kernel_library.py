@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from sardonyx._src.compile.llvm import jit, kernel_library, loaded_kernels
 from sardonyx._src.compile.llvm.jit import compile_module, host_target
 from sardonyx._src.compile.llvm.kernel_library import (
     ALL_CLASSES,
+    BLOCK,
     CLASS,
     ENTRY,
     SUFFIX,
@@ -58,18 +60,25 @@ def test_a_library_without_kernels_has_none(folder: Path) -> None:
 
 
 def test_classes_share_equal_code(folder: Path) -> None:
-    """A second class with the same code adds its entries, and nothing else."""
-    write_library(folder / "one", {"c": CODES})
-    write_library(folder / ALL_CLASSES, {"c": CODES, "d": CODES, "e": {"kernel 5": CODES["kernel 7"]}})
-    entries = 2 * CLASS.size + (len(CODES) + 1) * ENTRY.size
-    assert (folder / ALL_CLASSES).stat().st_size == (folder / "one").stat().st_size + entries
+    """A second class with the same code adds its entries, and nothing else; one that differs in a kind, that kind."""
+    other = {**CODES, "another:x": b"code"}
+    write_library(folder / "one", {"c": other})
+    write_library(folder / "two", {"c": other, "d": other})
+    write_library(
+        folder / ALL_CLASSES, {"c": other, "d": {**other, "another:x": b"!"}, "e": {"kernel 5": b"?"}}
+    )
+    sizes = {path.name: path.stat().st_size for path in folder.iterdir()}
+    entries = CLASS.size + len(other) * ENTRY.size
+    assert sizes["two"] == sizes["one"] + entries
+    changes = CLASS.size + ENTRY.size + 2 * (BLOCK.size + len(zlib.compress(b"?", 9)))
+    assert sizes[ALL_CLASSES] == sizes["two"] + changes
     for name in ("c", "d"):
         library = class_library(name)
         assert library is not None
         assert {name: library.get(name) for name in CODES} == CODES
     library = class_library("e")
     assert library is not None
-    assert (library.get("kernel 5"), library.get("kernel 7")) == (CODES["kernel 7"], None)
+    assert (library.get("kernel 5"), library.get("kernel 7")) == (b"?", None)
     assert class_library("f") is None
 
 

@@ -8,6 +8,7 @@ of the package, and a process imports only what it uses.  `__init__.pyi` declare
 """
 
 import importlib
+from types import ModuleType
 
 __version__ = "0.1.0"
 
@@ -85,8 +86,19 @@ def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'sardonyx' has no attribute {name!r}")
-    value = globals()[name] = getattr(importlib.import_module(home), name)
+    value = globals()[name] = getattr(import_home(home), name)
     return value
+
+
+def import_home(name: str) -> ModuleType:
+    """The internal module of a public name; the collector does not traverse the new objects meanwhile."""
+    from sardonyx._src.io.garbage_collection import pause_gc, promote_young_objects
+
+    with pause_gc() as was_enabled:
+        module = importlib.import_module(name)
+        if was_enabled:
+            promote_young_objects()
+    return module
 
 
 def __dir__() -> list[str]:

@@ -22,7 +22,8 @@ from sardonyx._src.infer.incremental import RejectionRecorder
 from sardonyx._src.infer.state import InferenceState
 from sardonyx._src.infer.stated_types import all_values, clear_stated_types
 from sardonyx._src.infer.walk import model_walk, run_walk
-from sardonyx._src.io.loading.load import ModelSource, pause_gc, resolve_model
+from sardonyx._src.io.garbage_collection import pause_gc
+from sardonyx._src.io.loading.load import ModelSource, resolve_model
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir import Model, Node
 from sardonyx._src.ir.model import clone

@@ -10,7 +10,7 @@ from sardonyx._src.infer.plan import InferencePlan
 from sardonyx._src.infer.scope import InferenceScope
 from sardonyx._src.infer.state import InferenceState
 from sardonyx._src.infer.walk import model_walk, run_walk
-from sardonyx._src.io.loading.load import pause_gc
+from sardonyx._src.io.garbage_collection import pause_gc
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir import Model, Node, Tensor, Type, Value
 from sardonyx._src.ops.inference import DimPair, Known

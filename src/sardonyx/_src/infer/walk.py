@@ -9,7 +9,8 @@ from sardonyx._src.infer.observer import InferenceObserver
 from sardonyx._src.infer.omissions import find_omissions
 from sardonyx._src.infer.scope import InferenceScope, Walk
 from sardonyx._src.infer.state import InferenceState
-from sardonyx._src.io.loading.load import ModelSource, pause_gc, resolve_model
+from sardonyx._src.io.garbage_collection import pause_gc
+from sardonyx._src.io.loading.load import ModelSource, resolve_model
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir import Model
 from sardonyx._src.ir.walk import location

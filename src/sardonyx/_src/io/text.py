@@ -7,7 +7,8 @@ import re
 from sardonyx._src.arguments import require_flag, require_integer, type_name
 from sardonyx._src.errors import TextError
 from sardonyx._src.io.external import ExternalFiles, Policy
-from sardonyx._src.io.loading.load import ModelSource, pause_gc, resolve_model
+from sardonyx._src.io.garbage_collection import pause_gc
+from sardonyx._src.io.loading.load import ModelSource, resolve_model
 from sardonyx._src.io.serde import from_proto, to_proto
 from sardonyx._src.ir import Model
 from sardonyx._src.proto import json, text

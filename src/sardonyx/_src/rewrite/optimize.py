@@ -15,7 +15,8 @@ from sardonyx._src.arguments import (
     type_name,
 )
 from sardonyx._src.grad.gradient_nodes import expand_gradients
-from sardonyx._src.io.loading.load import ModelSource, pause_gc, resolve_model
+from sardonyx._src.io.garbage_collection import pause_gc
+from sardonyx._src.io.loading.load import ModelSource, resolve_model
 from sardonyx._src.ir import Model
 from sardonyx._src.ir.model import clone
 from sardonyx._src.rewrite.engine.driver import Budget, Driver

@@ -12,8 +12,8 @@ from sardonyx._src.check.driver.sources import DocumentKind, Source, decode_as, 
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import DecodeError, JsonError, LimitError, TextError
 from sardonyx._src.io.external import Policy
+from sardonyx._src.io.garbage_collection import pause_gc
 from sardonyx._src.io.loading.file_formats import FileData, recognize_format
-from sardonyx._src.io.loading.load import pause_gc
 from sardonyx._src.io.loading.operator_sets import OperatorSetSource
 from sardonyx._src.ir import Model
 from sardonyx._src.proto import messages as m

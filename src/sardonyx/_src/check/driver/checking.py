@@ -27,7 +27,8 @@ from sardonyx._src.errors import (
 )
 from sardonyx._src.io.external import Policy
 from sardonyx._src.io.external.opening import policy_of
-from sardonyx._src.io.loading.load import PathSource, check_reading, pause_gc
+from sardonyx._src.io.garbage_collection import pause_gc
+from sardonyx._src.io.loading.load import PathSource, check_reading
 from sardonyx._src.io.loading.operator_set_path import SetKey, find_operator_sets, split_sources
 from sardonyx._src.io.loading.operator_sets import OperatorSetSource, load_operator_set
 from sardonyx._src.proto import messages as m

@@ -21,7 +21,8 @@ from sardonyx._src.check.fixing.api import AppliedFix, Fix, FixPass, Violation, 
 from sardonyx._src.check.type_rules.runner import find_type_violations
 from sardonyx._src.check.type_rules.subjects import TYPE_RULE_SUBJECTS
 from sardonyx._src.io.external import Policy
-from sardonyx._src.io.loading.load import PathSource, pause_gc
+from sardonyx._src.io.garbage_collection import pause_gc
+from sardonyx._src.io.loading.load import PathSource
 from sardonyx._src.io.loading.operator_sets import OperatorSetSource
 from sardonyx._src.proto.record import Record
 from sardonyx._src.proto.wire import Limits

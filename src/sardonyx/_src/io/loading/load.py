@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import io
 import mmap
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from sardonyx._src.arguments import require_flag, require_path, require_type, type_name
@@ -16,13 +14,13 @@ from sardonyx._src.errors import DecodeError, InvalidModel, SardonyxError
 from sardonyx._src.io import mapped_files
 from sardonyx._src.io.external import ExternalFiles, Policy
 from sardonyx._src.io.external.opening import policy_of
+from sardonyx._src.io.garbage_collection import pause_gc, promote_young_objects
 from sardonyx._src.io.loading.environment import OPERATOR_SETS_VARIABLE
 from sardonyx._src.io.loading.file_formats import FileData, explain_failure, require_model
 from sardonyx._src.io.mapped_files import MappedFile
 from sardonyx._src.io.regular_files import open_regular, read_all
 from sardonyx._src.io.serde import from_proto
 from sardonyx._src.io.serde.graphs import NO_RUNS
-from sardonyx._src.io.young_objects import promote_young_objects
 from sardonyx._src.ir import Model
 from sardonyx._src.ir.model import Note
 from sardonyx._src.proto.binary import decode
@@ -150,21 +148,6 @@ def build_model(
     model = from_proto.model(record, files, undecoded)
     model.notes += [Note("external_data", text) for text in files.notes]
     return model
-
-
-@contextmanager
-def pause_gc() -> Iterator[bool]:
-    """Disables the cycle collector, which would repeatedly traverse the many objects of a graph under construction.
-
-    Yields whether it was enabled.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield was_enabled
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def read(source: ModelSource, *, copy: bool = False) -> tuple[ModelProto | FileData, str | None]:

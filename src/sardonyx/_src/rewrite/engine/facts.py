@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from sardonyx._src.infer.incremental import IncrementalInference
 from sardonyx._src.infer.stated_types import all_values, clear_stated_types
-from sardonyx._src.io.loading.load import pause_gc
+from sardonyx._src.io.garbage_collection import pause_gc
 from sardonyx._src.ir import (
     Function,
     Graph,

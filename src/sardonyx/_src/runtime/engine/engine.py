@@ -19,7 +19,7 @@ from sardonyx._src.errors import CompilationError, are_defects_fatal
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.interp.run_state import RandomSource
-from sardonyx._src.io.loading.load import pause_gc
+from sardonyx._src.io.garbage_collection import pause_gc
 from sardonyx._src.io.memory_release import release_file_pages
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir import Model, Tensor
@@ -40,6 +40,9 @@ from sardonyx._src.runtime.specialization.shared import Specializations
 if TYPE_CHECKING:
     from sardonyx._src.runtime.programs.memory_report import MemoryReport
     from sardonyx._src.runtime.results.output_arrays import OutputArrays
+
+# Of all weights.  The collection that frees copies of them takes some 15 ms in a process's first session.
+MIN_COLLECTED_ELEMENTS = 1 << 22
 
 
 class EngineOptions(TypedDict, total=False):
@@ -289,10 +292,10 @@ def compile_releasing_weights(
     """
     executable = compile_for_host(model, tolerant=tolerant, assumptions=assumptions, precision=precision)
     release_weights(executable.program)
-    gc.collect(0)  # lowering's facts about weights form reference cycles, all of them young
-    release_file_pages(
-        v.initializer for v in model.graph.initializers.values() if isinstance(v.initializer, Tensor)
-    )
+    weights = [v.initializer for v in model.graph.initializers.values() if isinstance(v.initializer, Tensor)]
+    if sum(tensor.size for tensor in weights) > MIN_COLLECTED_ELEMENTS:
+        gc.collect(0)  # lowering's facts about weights form reference cycles, all of them young
+    release_file_pages(weights)
     return executable
 
 

@@ -38,7 +38,7 @@ from sardonyx._src.compile.program.verification.defects import DEFECTS
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import CompilationError, DecodeError, are_defects_fatal
 from sardonyx._src.io.file_stamps import BytesStamp
-from sardonyx._src.io.loading.load import pause_gc
+from sardonyx._src.io.garbage_collection import pause_gc
 from sardonyx._src.io.mapped_files import MappedFile
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.io.private_files import make_private_folder, open_private_file

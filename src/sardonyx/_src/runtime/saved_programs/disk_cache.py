@@ -20,7 +20,8 @@ from sardonyx._src.compile.program.verification.defects import DEFECTS
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import CompilationError, are_defects_fatal
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.io.loading.load import TEXT_SUFFIXES, pause_gc
+from sardonyx._src.io.garbage_collection import pause_gc
+from sardonyx._src.io.loading.load import TEXT_SUFFIXES
 from sardonyx._src.io.memory_release import trim_heap
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir import Model

@@ -16,7 +16,8 @@ from sardonyx._src.errors import InputError, SardonyxError
 from sardonyx._src.grad.runnable import without_gradient_nodes
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.io.file_stamps import BytesStamp, FileStamp
-from sardonyx._src.io.loading.load import load, pause_gc
+from sardonyx._src.io.garbage_collection import pause_gc
+from sardonyx._src.io.loading.load import load
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir import Model
 from sardonyx._src.runtime.engine.engine import compile_releasing_weights

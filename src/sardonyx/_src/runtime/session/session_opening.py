@@ -6,6 +6,7 @@ from pathlib import Path
 
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import are_defects_fatal, typed_memory_errors
+from sardonyx._src.io.garbage_collection import pause_gc, promote_young_objects
 from sardonyx._src.io.loading.load import ModelSource
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.runtime.declarations.declared_sizes import Declaration, declarations_of
@@ -43,8 +44,10 @@ def open_session(
     """
     limits = limits_of_process(origin.limits or RunLimits())
     counters = RunCounters(tolerates_faults=engine == "auto" and not are_defects_fatal(), start=origin.start)
-    with typed_memory_errors("open the session"):
+    with typed_memory_errors("open the session"), pause_gc() as was_enabled:
         opened = EngineOpener(origin, engine, limits, counters).open(source, saved)
+        if was_enabled:
+            promote_young_objects()
     return OpenedSession(
         origin,
         limits,

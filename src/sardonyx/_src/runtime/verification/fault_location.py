@@ -18,7 +18,7 @@ from sardonyx._src.compile.pipeline import compile_stages
 from sardonyx._src.compile.program.verification.defects import typed_defects
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.interp.run_control import RunControl
-from sardonyx._src.io.loading.load import pause_gc
+from sardonyx._src.io.garbage_collection import pause_gc
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir import Model
 from sardonyx._src.ops.api import RunLimits, RuntimeValue

@@ -14,7 +14,7 @@ NODES = 3000
 PROGRAM = """
 import gc, sys
 from sardonyx import load
-from sardonyx._src.io import young_objects
+from sardonyx._src.io import garbage_collection
 from sardonyx._src.ir import Graph
 
 def count(generation=None):
@@ -25,7 +25,7 @@ model = load(sys.argv[1])
 untouched = gc.get_stats()[0]["collections"] == collections
 print("promoted without a collection:", untouched, count(2) == 1, gc.isenabled())
 
-young_objects.MAX_PROMOTED = 100_000
+garbage_collection.MAX_PROMOTED = 100_000
 most = 0
 for _ in range(20):
     model = load(sys.argv[1])

@@ -42,7 +42,7 @@ def operators() -> Iterable[tuple[str, str]]:
 
 def matchers_and_lowerings() -> Iterable[tuple[str, str]]:
     """Modules that match an operator, and the operator; modules that lower a kind of region, and the kind."""
-    matchers.OPERATOR_INDEX.import_all()
+    matchers.import_matchers()
     yield from ((matcher.__module__, qualified_name(*key[:2])) for key, matcher in matchers.MATCHERS.items())
     yield from ((lower.__module__, kind) for kind, lower in LOWERINGS.items())
 

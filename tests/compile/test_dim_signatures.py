@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sardonyx._src.compile.layouts.dim_signatures import RULES, SIGNATURES, match_signature
-from sardonyx._src.compile.partition.regions.registry import MATCHERS, OPERATOR_INDEX
+from sardonyx._src.compile.partition.regions.registry import MATCHERS, import_matchers
 from sardonyx._src.ops.registry import find
 
 # Operators whose kernels take sizes of one operand only, or of their bodies.
@@ -40,8 +40,7 @@ def test_dims_of_one_name_are_paired_with_the_first(
 
 
 def test_every_operator_with_a_kernel_has_a_signature_or_needs_none() -> None:
-    for name in OPERATOR_INDEX.modules:
-        OPERATOR_INDEX.import_for(name)
+    import_matchers()
     operators = [find(domain, name) for domain, name, _ in MATCHERS]
     names = {op.name for op in operators if op is not None and not (op.elementwise or op.reduction)}
     assert names - SIGNATURES.keys() - RULES.keys() == WITHOUT_SIGNATURE

@@ -9,7 +9,6 @@ never promoted.
 
 from __future__ import annotations
 
-import ml_dtypes
 import numpy as np
 
 from sardonyx._src.compile.codegen.element_types import HALF_TYPES
@@ -37,9 +36,8 @@ CAST_RULES = frozenset({"saturate", "round_mode"})  # attributes that Cast and C
 
 def promote_half_precision(model: Model, facts: IncrementalInference, has_lowering: HasLowering) -> bool:
     """Rewrites the graphs of a typed model; returns whether anything changed, so that types must be inferred again."""
-    if not has_cast_lowering(model, has_lowering) or not any(
-        has_half_values(n) for graph in graphs(model.graph) for n in graph.nodes
-    ):
+    has_any = any(has_half_values(n) for graph in graphs(model.graph) for n in graph.nodes)
+    if not has_any or not has_cast_lowering(model, has_lowering):
         return False
     names = FreshNames.of_graphs([model.graph])
     promotions = [
@@ -102,6 +100,8 @@ class PrecisionPromotion:
         """Gives a Clip its omitted bounds: the limits of its half-precision type, which float32 would exceed."""
         x = node.inputs[0]
         assert x is not None, f"{node!r} has no input"
+        import ml_dtypes  # lazy: few models need it
+
         largest = ml_dtypes.finfo(known_dtype(x).numpy).max
         for slot, limit in ((1, -largest), (2, largest)):
             if slot >= len(node.inputs) or node.inputs[slot] is None:

@@ -15,9 +15,10 @@ from sardonyx._src.compile.kernels.elementwise.operators import SCALAR_OPERATORS
 from sardonyx._src.compile.kernels.tuning import ElementwiseTuning
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.lower.operators.integer_division import CheckedIntegers, match_integers
-from sardonyx._src.compile.partition import Read, Region, Scope, Shape, Write, matches
+from sardonyx._src.compile.partition import Read, Region, Scope, Shape, Write
 from sardonyx._src.compile.partition.fusion.fusion import fuse_from, group_single_node
 from sardonyx._src.compile.partition.fusion.fusion_group import FusionGroup
+from sardonyx._src.compile.partition.regions.registry import matches_newest
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import ANY, Step, TensorView
 from sardonyx._src.compile.program.operands.layout import FOLLOW, ROWS
@@ -25,7 +26,6 @@ from sardonyx._src.compile.program.operands.tensor import channels_last_permutat
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import Known, dim_min
-from sardonyx._src.schema import versions
 
 FOLLOW_ROWS = replace(FOLLOW, otherwise=ROWS)
 
@@ -55,7 +55,7 @@ def match_arithmetic(op: BoundNode, scope: Scope) -> Region[Elementwise] | Regio
 
 for name in SCALAR_OPERATORS.keys() - {"Cast", "Identity", "DequantizeLinear"}:
     is_checked = name in ("Div", "Mod", "Pow")
-    matches(name, versions("", name)[-1])(match_arithmetic if is_checked else match_elementwise)
+    matches_newest(name)(match_arithmetic if is_checked else match_elementwise)
 
 
 def match_single_node(op: BoundNode, scope: Scope) -> Region[Elementwise] | None:

@@ -15,6 +15,7 @@ from sardonyx._src.compile.partition.regions.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.ops.api import OPERATORS
 from sardonyx._src.ops.index import Index, qualified_name
+from sardonyx._src.schema import versions
 
 Matcher: TypeAlias = "Callable[[BoundNode, Scope], Region[object] | None]"
 Key: TypeAlias = tuple[str, str, int]  # domain, operator, version
@@ -24,11 +25,12 @@ OPERATOR_INDEX = Index(f"{COMPILE}.lower.operators", Path(__file__).parents[2] /
 OWN_KERNEL = "OwnKernel"  # the kind of regions with native kernels that callers of the package define
 PATTERNS: dict[Key, list[Matcher]] = {}
 MATCHERS: dict[Key, Matcher] = {}
+NEWEST: dict[str, Matcher] = {}  # by operator of ai.onnx: of its newest version, which was not looked up yet
 SHIPPED: dict[Key, Matcher] = {}  # the matchers of this package
 
 
-def matches(name: str, *versions: int, domain: str = "") -> Callable[[Matcher], Matcher]:
-    """Registers a function that recognizes the region of one node of an operator, in exactly these versions.
+def matches(name: str, *numbers: int, domain: str = "") -> Callable[[Matcher], Matcher]:
+    """Registers a function that recognizes the region of one node of an operator, in the versions with exactly these numbers.
 
     The function receives the bound node and the scope, and returns a region, or None for a node that its kernel does not
     support.  It may return a region only if shapes and types are proved or guarded, so that no kernel accesses memory
@@ -36,7 +38,7 @@ def matches(name: str, *versions: int, domain: str = "") -> Callable[[Matcher], 
     """
 
     def add(matcher: Matcher) -> Matcher:
-        for version in versions:
+        for version in numbers:
             key = (domain, name, version)
             assert key not in MATCHERS, f"{name}-{version} has two matchers"
             MATCHERS[key] = matcher
@@ -47,11 +49,39 @@ def matches(name: str, *versions: int, domain: str = "") -> Callable[[Matcher], 
     return add
 
 
-def fuses(name: str, *versions: int) -> Callable[[Matcher], Matcher]:
-    """Registers a pattern whose first node, in the order of the graph, is an operator in one of these versions."""
+def matches_newest(name: str) -> Callable[[Matcher], Matcher]:
+    """Registers a matcher as `matches` does, in the newest version of an operator.
+
+    The version is looked up when the operator is: a module that registers a hundred operators reads no hundred signatures.
+    """
 
     def add(matcher: Matcher) -> Matcher:
-        for version in versions:
+        assert name not in NEWEST, f"{name} has two matchers"
+        NEWEST[name] = matcher
+        return matcher
+
+    return add
+
+
+def register_newest(name: str) -> None:
+    """Registers the matcher of the newest version of an operator of ai.onnx, if there is one."""
+    matcher = NEWEST.pop(name, None)
+    if matcher is not None:
+        matches(name, versions("", name)[-1])(matcher)
+
+
+def import_matchers() -> None:
+    """Imports and registers the matchers of all operators."""
+    OPERATOR_INDEX.import_all()
+    for name in list(NEWEST):
+        register_newest(name)
+
+
+def fuses(name: str, *numbers: int) -> Callable[[Matcher], Matcher]:
+    """Registers a pattern whose first node, in the order of the graph, is an operator in the versions with these numbers."""
+
+    def add(matcher: Matcher) -> Matcher:
+        for version in numbers:
             PATTERNS.setdefault(("", name, version), []).append(matcher)
         return matcher
 
@@ -63,6 +93,8 @@ def matchers_of(domain: str, name: str, version: int) -> Iterator[Matcher]:
     key, qualified = (domain, name, version), qualified_name(domain, name)
     PATTERN_INDEX.import_for(qualified)
     OPERATOR_INDEX.import_for(qualified)
+    if not domain:
+        register_newest(name)
     yield from PATTERNS.get(key, ())
     operator = OPERATORS.get((domain, name))
     if operator is not None and version in operator.natives:

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from sardonyx._src.compile.codegen import Element, LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import Element, LLVMType, LLVMValue, operations
 from sardonyx._src.compile.codegen.canonical_text import canonical_text
 from sardonyx._src.compile.codegen.expressions import (
+    FUNCTION_CALLS,
     Apply,
     Cast,
     Local,
@@ -107,3 +108,9 @@ def test_the_key_of_an_epilogue_is_linear_in_its_dag() -> None:
     epilogue = Epilogue(value)
     assert len(epilogue.key) < 1000
     assert not is_cheap(epilogue, host_target())
+
+
+def test_operations_that_call_functions_are_those_of_no_instructions() -> None:
+    instructions = {*operations.UNARY_OPS, *operations.BINARY_OPS, *operations.INTRINSIC_NAMES}
+    assert operations.VECTOR_FUNCTIONS.keys() - instructions == FUNCTION_CALLS
+    assert operations.DOUBLE_FUNCTIONS.keys() - instructions <= FUNCTION_CALLS

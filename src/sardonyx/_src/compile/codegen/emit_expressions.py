@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from sardonyx._src.compile.codegen import FunctionBuilder, LLVMType, LLVMValue
+from sardonyx._src.compile.codegen import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.blocks import BlockBuilder
 from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS, convert, resize_integer
 from sardonyx._src.compile.codegen.expressions import (
@@ -21,32 +20,19 @@ from sardonyx._src.compile.codegen.expressions import (
     Select,
     topological_order,
 )
-from sardonyx._src.compile.codegen.integer_ops import (
-    emit_abs,
-    emit_div,
-    emit_fmod,
-    emit_ipow,
-    emit_mod,
-    emit_shl,
-    emit_shr,
-)
-from sardonyx._src.compile.codegen.math.double_functions import DOUBLE_FUNCTIONS
 from sardonyx._src.compile.codegen.math.function import VectorFunction, VectorFunctionDefinitions
-from sardonyx._src.compile.codegen.math.table import VECTOR_FUNCTIONS
-from sardonyx._src.compile.codegen.minifloats import MINIFLOAT_CONVERSIONS
 
-INTRINSIC_NAMES = {"sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "round": "roundeven", "trunc": "trunc"}
+LOGICAL_OPS = ("and", "or", "xor", "not")
 LoadLocal: TypeAlias = Callable[["Local"], LLVMValue]
 
 
 class ExpressionEmitter(BlockBuilder):
     """A function builder that emits expressions, and collects the vector functions that they call."""
 
-    def __init__(
-        self, has_fma: bool, vector_functions: Mapping[str, VectorFunction] = VECTOR_FUNCTIONS
-    ) -> None:
+    def __init__(self, has_fma: bool, vector_functions: Mapping[str, VectorFunction] | None = None) -> None:
+        """vector_functions: by operation; by default those of `math`."""
         super().__init__(has_fma)
-        self.vector_functions = vector_functions
+        self.own_functions = vector_functions
         self.definitions = VectorFunctionDefinitions(has_fma)
 
     def emit_expression(self, value: Scalar, llvm_type: LLVMType, load_local: LoadLocal) -> LLVMValue:
@@ -97,15 +83,23 @@ class ExpressionEmitter(BlockBuilder):
                 return self.select(above < high, above, high)
             case (("lt" | "le" | "eq"), (a, b)):
                 return self.emit_comparison(op, a, b)
-        if op in BINARY_OPS:
-            return BINARY_OPS[op](self, *args)
-        if op in UNARY_OPS:
-            return UNARY_OPS[op](self, *args)
-        if op in INTRINSIC_NAMES:
-            return self.call_intrinsic(INTRINSIC_NAMES[op], *args)
-        if args[0].type.element == "double" and op in DOUBLE_FUNCTIONS:
-            return DOUBLE_FUNCTIONS[op](self, *args)
+        from sardonyx._src.compile.codegen import operations  # lazy: kernels of a library need no text
+
+        if op in operations.BINARY_OPS:
+            return operations.BINARY_OPS[op](self, *args)
+        if op in operations.UNARY_OPS:
+            return operations.UNARY_OPS[op](self, *args)
+        if op in operations.INTRINSIC_NAMES:
+            return self.call_intrinsic(operations.INTRINSIC_NAMES[op], *args)
+        if args[0].type.element == "double" and op in operations.DOUBLE_FUNCTIONS:
+            return operations.DOUBLE_FUNCTIONS[op](self, *args)
         return self.call_vector_function(self.vector_functions[op], *args)
+
+    @property
+    def vector_functions(self) -> Mapping[str, VectorFunction]:
+        from sardonyx._src.compile.codegen.operations import VECTOR_FUNCTIONS  # lazy, too
+
+        return VECTOR_FUNCTIONS if self.own_functions is None else self.own_functions
 
     def call_vector_function(self, vector_function: VectorFunction, *args: LLVMValue) -> LLVMValue:
         """Calls a math function of fp32 vectors, whose definition becomes part of the module."""
@@ -192,71 +186,3 @@ def is_clamped_to_type(value: Cast) -> bool:
             lowest = -(1 << bits - 1) if value.dtype.is_signed else 0
             return value.dtype.is_integer and bits <= 16 and lowest <= low <= high < lowest + (1 << bits)
     return False
-
-
-def emit_max(builder: FunctionBuilder, a: LLVMValue, b: LLVMValue) -> LLVMValue:
-    """max(a, b); NaN if either is NaN."""
-    if not a.type.is_float:
-        return builder.select(a > b, a, b)
-    limit, x = (a, b) if a.is_constant else (b, a)
-    if limit.is_constant and not is_nan(limit):
-        return builder.select(limit > x, limit, x)  # one instruction; `maximum` needs several
-    return builder.call_intrinsic("maximum", a, b)
-
-
-def emit_min(builder: FunctionBuilder, a: LLVMValue, b: LLVMValue) -> LLVMValue:
-    """min(a, b); NaN if either is NaN."""
-    if not a.type.is_float:
-        return builder.select(a < b, a, b)
-    limit, x = (a, b) if a.is_constant else (b, a)
-    if limit.is_constant and not is_nan(limit):
-        return builder.select(limit < x, limit, x)
-    return builder.call_intrinsic("minimum", a, b)
-
-
-def is_nan(constant: LLVMValue) -> bool:
-    return constant.name == constant.type.constant(float("nan"))
-
-
-def emit_sign(builder: FunctionBuilder, x: LLVMValue) -> LLVMValue:
-    """-1, 0 or 1; NaN and signed zeros are kept."""
-    positive = builder.select(x > 0, 1, x)
-    return positive if x.type.is_unsigned else builder.select(x < 0, -1, positive)
-
-
-def emit_isinf(builder: FunctionBuilder, x: LLVMValue) -> LLVMValue:
-    return builder.fabs(x).eq(math.inf)
-
-
-def emit_not(builder: FunctionBuilder, x: LLVMValue) -> LLVMValue:
-    """Bitwise or logical not."""
-    return x ^ (1 if x.type.element == "i1" else builder.constant(-1, x.type))
-
-
-LOGICAL_OPS = ("and", "or", "xor", "not")
-UNARY_OPS: Mapping[str, Callable[[FunctionBuilder, LLVMValue], LLVMValue]] = {
-    "neg": lambda builder, x: -x,
-    "abs": lambda builder, x: builder.fabs(x) if x.type.is_float else emit_abs(builder, x),
-    "reciprocal": lambda builder, x: 1 / x,
-    "sign": emit_sign,
-    "isnan": lambda builder, x: x.ne(x),
-    "isinf": emit_isinf,
-    "not": emit_not,
-    **MINIFLOAT_CONVERSIONS,
-}
-BINARY_OPS: Mapping[str, Callable[[FunctionBuilder, LLVMValue, LLVMValue], LLVMValue]] = {
-    "add": lambda builder, a, b: a + b,
-    "sub": lambda builder, a, b: a - b,
-    "mul": lambda builder, a, b: a * b,
-    "div": lambda builder, a, b: a / b if a.type.is_float else emit_div(builder, a, b),
-    "mod": emit_mod,
-    "fmod": emit_fmod,
-    "max": emit_max,
-    "min": emit_min,
-    "and": lambda builder, a, b: a & b,
-    "or": lambda builder, a, b: a | b,
-    "xor": lambda builder, a, b: a ^ b,
-    "ipow": emit_ipow,
-    "shl": emit_shl,
-    "shr": emit_shr,
-}

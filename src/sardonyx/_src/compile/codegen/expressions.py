@@ -9,6 +9,11 @@ from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 
 Comparison = Literal["lt", "le", "eq"]
+# The operations that are calls of vector functions (`math/table.py`); all others are a few instructions.
+FUNCTION_CALLS = frozenset(
+    "acos acosh asin asinh atan atanh celu cos cosh elu erf exp exp2 expm1 gelu log log1p mish pow rsqrt selu sigmoid "
+    "silu sin sinh softplus tan tanh".split()
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from sardonyx._src.compile.codegen.element_types import (
     memory_type,
     to_memory,
 )
-from sardonyx._src.compile.codegen.emit_expressions import BINARY_OPS, INTRINSIC_NAMES, UNARY_OPS
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.operations import BINARY_OPS, INTRINSIC_NAMES, UNARY_OPS
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 

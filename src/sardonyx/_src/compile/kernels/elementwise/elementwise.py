@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from sardonyx._src.compile.codegen.element_types import STORED_ELEMENTS
-from sardonyx._src.compile.codegen.expressions import Apply, Scalar, topological_order
-from sardonyx._src.compile.kernels.elementwise.loop_nest import CHEAP_OPERATIONS, elementwise_module
+from sardonyx._src.compile.codegen.expressions import FUNCTION_CALLS, Apply, Scalar, topological_order
+from sardonyx._src.compile.kernels.elementwise.loop_nest import elementwise_module
 from sardonyx._src.compile.kernels.elementwise.variant import (
     ElementwiseOperand,
     ElementwiseVariant,
@@ -84,4 +84,4 @@ def count_operations(value: Scalar) -> int:
     """The approximate number of operations of an expression."""
     operations = (node for node in topological_order(value) if isinstance(node, Apply))
     call = ElementwiseTuning.function_operations
-    return 1 + sum(1 if node.op in CHEAP_OPERATIONS else call for node in operations)
+    return 1 + sum(call if node.op in FUNCTION_CALLS else 1 for node in operations)

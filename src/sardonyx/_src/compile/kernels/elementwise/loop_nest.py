@@ -14,8 +14,7 @@ from contextlib import contextmanager
 
 from sardonyx._src.compile.codegen import I64, LLVMValue, MemoryLocation, Target
 from sardonyx._src.compile.codegen.element_types import HALF_TYPES, MINIFLOAT_TYPES, memory_type
-from sardonyx._src.compile.codegen.emit_expressions import BINARY_OPS, INTRINSIC_NAMES, UNARY_OPS
-from sardonyx._src.compile.codegen.expressions import Apply, topological_order
+from sardonyx._src.compile.codegen.expressions import FUNCTION_CALLS, Apply, topological_order
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.elementwise.row_segment import (
     ElementwiseRow,
@@ -27,9 +26,6 @@ from sardonyx._src.compile.kernels.elementwise.variant import ElementwiseVariant
 from sardonyx._src.compile.kernels.tuning import ElementwiseTuning, tuning_for
 from sardonyx._src.compile.program import element_bytes
 from sardonyx._src.dataclass import dataclass
-
-# Operations of few instructions; all others are calls of vector functions.
-CHEAP_OPERATIONS = {*INTRINSIC_NAMES, *UNARY_OPS, *BINARY_OPS, "lt", "le", "eq", "where", "fma", "clamp"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,4 +186,4 @@ def unrolled_vectors(variant: ElementwiseVariant, target: Target) -> int:
 def expensive_operations(variant: ElementwiseVariant) -> list[Apply]:
     """The operations of a variant that are calls of vector functions."""
     nodes = [node for value in variant.values for node in topological_order(value)]
-    return [node for node in nodes if isinstance(node, Apply) and node.op not in CHEAP_OPERATIONS]
+    return [node for node in nodes if isinstance(node, Apply) and node.op in FUNCTION_CALLS]

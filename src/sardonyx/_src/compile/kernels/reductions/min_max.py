@@ -7,8 +7,8 @@ of one unit reduces the pairs.
 from __future__ import annotations
 
 from sardonyx._src.compile.codegen import LLVMType, MemoryLocation, Parameters, Target
-from sardonyx._src.compile.codegen.emit_expressions import emit_max, emit_min
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.operations import emit_max, emit_min
 from sardonyx._src.compile.kernels.loops.memory import load_vector_at
 from sardonyx._src.compile.kernels.loops.rows import loop_unrolled_vectors
 from sardonyx._src.compile.kernels.reductions.reducers import (

@@ -20,9 +20,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, Target
-from sardonyx._src.compile.codegen.expressions import Apply, Select, topological_order
+from sardonyx._src.compile.codegen.expressions import FUNCTION_CALLS, Apply, Select, topological_order
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.math.table import VECTOR_FUNCTIONS
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.tile.accumulators import (
     Microkernel,
@@ -36,6 +35,9 @@ from sardonyx._src.compile.kernels.gemm.tile.tile_store import (
     store_tile,
 )
 from sardonyx._src.compile.kernels.tuning import tuning_for
+
+# Of which a tile has too many instructions if they are emitted for each of its vectors.
+SLOW_OPERATIONS = FUNCTION_CALLS | {"reciprocal"}
 
 
 def dispatch_tile(m: Microkernel, rows_left: LLVMValue, tile_store: TileStore) -> Iterator[int]:
@@ -107,7 +109,7 @@ def is_cheap(epilogue: Epilogue, target: Target) -> bool:
     """Whether an epilogue has so few instructions that they may be emitted for every vector of a tile."""
     operations = [node for node in topological_order(epilogue.expression) if isinstance(node, Apply | Select)]
     return len(operations) <= tuning_for(target).gemm.max_inline_operations and all(
-        isinstance(node, Select) or node.op not in VECTOR_FUNCTIONS for node in operations
+        isinstance(node, Select) or node.op not in SLOW_OPERATIONS for node in operations
     )
 
 

@@ -13,7 +13,7 @@ from sardonyx._src import schema
 from source_facts import facts_of
 
 ORDER = (
-    "dataclass errors threads phases arguments suggestions docpages formatters dtypes ir schema proto io ops infer interp convert build grad check rewrite tools "
+    "bytecode_finder dataclass errors threads phases arguments suggestions docpages formatters dtypes ir schema proto io ops infer interp convert build grad check rewrite tools "
     "compile runtime train compat measure view score serve cli"
 ).split()  # docs/architecture.md lists them so
 COMPILER_ORDER = (

@@ -92,8 +92,10 @@ def __getattr__(name: str) -> object:
 
 def import_home(name: str) -> ModuleType:
     """The internal module of a public name; the collector does not traverse the new objects meanwhile."""
+    from sardonyx._src import bytecode_finder
     from sardonyx._src.io.garbage_collection import pause_gc, promote_young_objects
 
+    bytecode_finder.install("sardonyx._src")
     with pause_gc() as was_enabled:
         module = importlib.import_module(name)
         if was_enabled:

@@ -17,6 +17,7 @@ import pytest
 from compile.test_jit import TWICE, twice
 from sardonyx._src.compile.llvm import async_compile, compile_workers, compiler, jit
 from sardonyx._src.compile.llvm.cache import ObjectCache
+from sardonyx._src.compile.llvm.compile_progress import PROGRESS
 from sardonyx._src.compile.llvm.compile_workers import CompileJob, WorkerPool, encode_request
 from sardonyx._src.compile.llvm.jit import Library, Module, compile_module, host_target
 
@@ -157,15 +158,15 @@ def test_few_modules_start_no_worker(tmp_path: Path) -> None:
 
 def test_more_modules_are_compiled_by_workers_and_cached(tmp_path: Path) -> None:
     reports: list[tuple[int, int]] = []
-    before = async_compile.PROGRESS.done, async_compile.PROGRESS.known
-    async_compile.PROGRESS.watch = lambda done, known: reports.append((done - before[0], known - before[1]))
+    before = PROGRESS.done, PROGRESS.known
+    PROGRESS.watch = lambda done, known: reports.append((done - before[0], known - before[1]))
     with async_compile.async_compilation(2):
         for text in TEXTS:
             jit.compile_module_async(Module.of_text(text), ObjectCache(tmp_path))
         assert len(active_compiler().jobs) == 6 and 1 <= len(active_compiler().pool.threads) <= 2
         codes = [jit.object_code(Module.of_text(text), ObjectCache(tmp_path)) for text in TEXTS]
         processes = [worker.process for worker in active_compiler().pool.workers]
-    async_compile.PROGRESS.watch = None
+    PROGRESS.watch = None
     assert codes == [compile_module(text, host_target()) for text in TEXTS]
     assert all(ObjectCache(tmp_path).get(host_target().key, Module.of_text(text).cache_key) for text in TEXTS)
     assert all(process.returncode is not None for process in processes)

@@ -25,6 +25,7 @@ from sardonyx._src.compile.program.encoding.executable import Executable
 from sardonyx._src.io import file_stamps, mapped_files
 from sardonyx._src.io.external import contents
 from sardonyx._src.io.memory_release import mapped_file_of
+from sardonyx._src.io.saving import staging
 from sardonyx._src.ir import Model
 from sardonyx._src.runtime.engine import engine, shared_programs
 from sardonyx._src.runtime.engine.engine import NativeEngine, compile_releasing_weights
@@ -549,7 +550,7 @@ def test_a_full_disk_leaves_weights_in_memory(
         raise OSError(errno.ENOSPC, "no room")
 
     path = save_product(tmp_path)
-    monkeypatch.setattr(container, "Staging", refuse)
+    monkeypatch.setattr(staging, "Staging", refuse)
     with caplog.at_level(logging.INFO):
         session = start_session(path)
     assert not isinstance(session._runner, CachedEngine) and "no room" in caplog.text

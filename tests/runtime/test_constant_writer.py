@@ -13,7 +13,8 @@ from sardonyx._src.compile.program.operands.lazy_constants import LazyConstant
 from sardonyx._src.io.saving.staging import Staging
 from sardonyx._src.ir import Array
 from sardonyx._src.runtime.saved_programs import constant_writer
-from sardonyx._src.runtime.saved_programs.constant_writer import ConstantWriter, word_sum
+from sardonyx._src.runtime.saved_programs.constant_writer import ConstantWriter
+from sardonyx._src.runtime.saved_programs.word_sum import word_sum
 
 BYTES = np.random.default_rng(5).integers(0, 256, 1000, np.uint8)
 SOURCE = np.arange(6000, dtype=np.float32).reshape(1000, 6)

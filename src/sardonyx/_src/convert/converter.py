@@ -41,7 +41,6 @@ from sardonyx._src.ir.parameters import filled_parameters, undecided_defaults
 from sardonyx._src.ir.walk import location, nodes
 from sardonyx._src.ops.api import OPERAND_ERRORS, ConvertFacet, Operator
 from sardonyx._src.ops.bind import schema_of
-from sardonyx._src.ops.function_bodies import body_of
 from sardonyx._src.ops.registry import find
 from sardonyx._src.ops.version_adapter import Adapter, Attributes
 from sardonyx._src.schema import OpSchema, last_version
@@ -240,6 +239,9 @@ class Converter:
 
     def expand_body(self, adapter: Adapter, op: Operator) -> list[Node]:
         """Replace the node by its operator's body, converted to the target version."""
+        # Lazy: few operators are replaced by their bodies, whose texts need a parser.
+        from sardonyx._src.ops.function_bodies import body_of
+
         check_node_types(adapter)
         function = body_of(op, adapter.inference)
         assert function is not None, f"{op.name}-{adapter.inference.version} must have a body"

@@ -27,7 +27,6 @@ from sardonyx._src.ir.references import Bindings, bound_attributes
 from sardonyx._src.ir.walk import graphs, location, values
 from sardonyx._src.ops.bind import literal_of, schema_of
 from sardonyx._src.ops.control.joins import drop_shape
-from sardonyx._src.ops.function_bodies import body_of
 from sardonyx._src.ops.inference import DimPair, Iteration, Known
 from sardonyx._src.ops.registry import find
 from sardonyx._src.ops.tensor.elements import SIZE_TYPES
@@ -223,6 +222,9 @@ class InferenceScope:
 
         () if the body depends on types that are not known.
         """
+        # Lazy: few operators are inferred by their bodies, whose texts need a parser.
+        from sardonyx._src.ops.function_bodies import body_of
+
         state, context = self.state, self.new_context(node, plan)
         check_element_types(context, plan)
         try:

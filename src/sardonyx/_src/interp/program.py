@@ -12,7 +12,6 @@ import numpy as np
 
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InvalidModel, LimitError
-from sardonyx._src.infer.omissions import refuse_omissions
 from sardonyx._src.interp.calls import execute_body
 from sardonyx._src.interp.run_memory import UNLIMITED
 from sardonyx._src.interp.run_state import Frame, RunState, reseeded_state, seeded_state
@@ -43,7 +42,6 @@ from sardonyx._src.ops.bind import (
     kernel_of,
     schema_of,
 )
-from sardonyx._src.ops.function_bodies import body_of
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.registry import SPECIFIED_DOMAINS
 from sardonyx._src.schema import OpSchema
@@ -282,6 +280,9 @@ def with_lists(kernel: Eval) -> Eval:
 
 def bind_body(step: NodeStep, op: Operator, schema: OpSchema, program: InterpreterProgram) -> None:
     """Makes the step execute the operator's body; one program is prepared for each combination of input types."""
+    # Lazy: few operators are run by their bodies, whose texts need a parser.
+    from sardonyx._src.ops.function_bodies import body_of
+
     node = step.node
     attributes = attributes_of(node, schema, program.bindings)
     arguments = bound_attributes(node, program.bindings)
@@ -375,6 +376,8 @@ def check_kernels(model: Model) -> None:
     Raises UnsupportedOperator for an operator without kernel, and InvalidModel for an attribute value that the operator
     does not list and for a call that omits an input which its function requires.
     """
+    from sardonyx._src.infer.omissions import refuse_omissions  # lazy: native runs do not check kernels
+
     refuse_omissions(model)
     seen: dict[Function, None] = {}
     bodies = [(model.graph, model.opset_imports)]

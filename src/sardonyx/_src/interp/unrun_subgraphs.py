@@ -9,9 +9,6 @@ from typing import TypeGuard
 import numpy as np
 
 from sardonyx._src.dataclass import dataclass
-from sardonyx._src.infer.scope import InferenceScope
-from sardonyx._src.infer.state import InferenceState
-from sardonyx._src.infer.walk import run_walk
 from sardonyx._src.interp.run_state import Frame
 from sardonyx._src.ir import Array, Graph, Model, TensorType, Type, Value
 from sardonyx._src.ir.copier import Copier
@@ -73,6 +70,10 @@ class UnrunSubgraph:
         self, arguments: Sequence[Type | None], captured: Mapping[Value, RuntimeValue]
     ) -> list[Type | None]:
         """The inferred types.  They are inferred in a copy, since inference sets types of values that other runs read."""
+        from sardonyx._src.infer.scope import InferenceScope  # lazy: few runs infer types
+        from sardonyx._src.infer.state import InferenceState  # lazy: few runs infer types
+        from sardonyx._src.infer.walk import run_walk  # lazy: few runs infer types
+
         outer = {value: Value(value.name, tensor_type(array)) for value, array in captured.items()}
         graph = Copier(outer, self.bindings).graph(self.graph)
         for value in graph.outputs:

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from sardonyx._src.arguments import require_path
-from sardonyx._src.compile.llvm.async_compile import PROGRESS
+from sardonyx._src.compile.llvm.compile_progress import PROGRESS
 from sardonyx._src.compile.program import EXACT, Precision
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InputError, SardonyxError

@@ -17,7 +17,7 @@ import inspect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import field
-from typing import Any, Protocol, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -27,13 +27,16 @@ from sardonyx._src.errors import InputError, LimitError
 from sardonyx._src.ir import Array, Graph, TensorType, Type
 from sardonyx._src.ops import persistent_sequence
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients
-from sardonyx._src.ops.bound_kernel import BindFacet
 from sardonyx._src.ops.inference import Inference, Known, Result
 from sardonyx._src.ops.native_kernel import NativeKernel
 from sardonyx._src.ops.persistent_sequence import WIDTH, PersistentSequence
 from sardonyx._src.ops.traits import OperatorTraits
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 from sardonyx._src.schema import OpSchema
+
+if TYPE_CHECKING:
+    from sardonyx._src.ops.bound_kernel import BindFacet
+
 
 # The value of an input or output of a node during a run: a tensor (ONNX strings are `str` in an object array), a sequence, a
 # map, None for an optional without a value, or a sparse tensor.  Within a run, long sequences are persistent ones.

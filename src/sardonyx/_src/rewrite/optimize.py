@@ -14,7 +14,7 @@ from sardonyx._src.arguments import (
     require_number,
     type_name,
 )
-from sardonyx._src.grad.gradient_nodes import expand_gradients
+from sardonyx._src.grad.runnable import without_gradient_nodes
 from sardonyx._src.io.garbage_collection import pause_gc
 from sardonyx._src.io.loading.load import ModelSource, resolve_model
 from sardonyx._src.ir import Model
@@ -23,7 +23,6 @@ from sardonyx._src.rewrite.engine.driver import Budget, Driver
 from sardonyx._src.rewrite.engine.edit import DEFAULT_GROWTH_BYTES, Edit
 from sardonyx._src.rewrite.own_passes import drop_imports, import_domains
 from sardonyx._src.rewrite.pages import select_passes
-from sardonyx._src.rewrite.proof.prove import prove
 from sardonyx._src.rewrite.report import Optimization, OptimizationReport, count_nodes
 
 
@@ -85,9 +84,11 @@ def optimize_with_report(
     progress: Callable[[int], None] | None = None,
 ) -> Optimization:
     """As `sx.optimize`, but also returns the edits of each pass, their times and the extent of the verification."""
+    from sardonyx._src.rewrite.proof.prove import prove  # lazy: few runs are verified
+
     model = resolve_model(model)
     check_options(verify, stop_after, seconds, growth, result_growth, debug, dims, progress)
-    model = expand_gradients(model)
+    model = without_gradient_nodes(model)
     report = OptimizationReport()
     selected = select_passes(passes, skip)
     budget = Budget(stop_after, seconds, growth, result_growth)

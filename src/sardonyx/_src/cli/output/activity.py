@@ -79,7 +79,9 @@ def format_share(done: int, total: int) -> str:
 @contextmanager
 def watch_sessions() -> Iterator[Activity]:
     """Describes what sessions that open in this thread do, for the duration of the block."""
-    from sardonyx._src.compile.llvm.async_compile import PROGRESS  # lazy: most verbs do not need the compiler
+    from sardonyx._src.compile.llvm.compile_progress import (
+        PROGRESS,  # lazy: most verbs do not need the compiler
+    )
 
     activity = Activity(lambda: (PROGRESS.done, PROGRESS.known))
     with watch_phases(activity):

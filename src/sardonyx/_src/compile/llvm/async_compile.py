@@ -14,35 +14,13 @@ from contextlib import contextmanager
 from dataclasses import field
 
 from sardonyx._src.compile.codegen import Target
+from sardonyx._src.compile.llvm.compile_progress import PROGRESS
 from sardonyx._src.compile.llvm.compile_workers import MAX_WORKERS, CompileJob, WorkerPool, encode_request
 from sardonyx._src.dataclass import dataclass
 
 MIN_MODULES = 3  # for fewer modules, no worker is started
 TextFactory = Callable[[], str]
 JobKey = tuple[str, str]  # keys of a target and of a module
-
-
-@dataclass(slots=True)
-class CompileProgress:
-    """The numbers of modules that this process has queued and compiled, and of those whose code a library or the cache had.
-
-    watch: called with done and known after each change.
-    """
-
-    known: int = 0
-    done: int = 0
-    hits: int = 0
-    watch: Callable[[int, int], None] | None = None
-
-    def count_hit(self) -> None:
-        with LOCK:
-            self.hits += 1
-
-    def add(self, *, known: int = 0, done: int = 0) -> None:
-        with LOCK:
-            self.known, self.done = self.known + known, self.done + done
-        if self.watch is not None:
-            self.watch(self.done, self.known)
 
 
 @dataclass(slots=True)
@@ -67,7 +45,6 @@ class ActiveCompiler:
 
 
 LOCK = threading.RLock()
-PROGRESS = CompileProgress()
 
 
 @contextmanager

@@ -8,13 +8,12 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 from sardonyx._src.compile.codegen import Target
-from sardonyx._src.compile.linker import link
-from sardonyx._src.compile.linker.elf import ElfObject
 from sardonyx._src.compile.linker.features import saved_program_machine
-from sardonyx._src.compile.llvm import async_compile, compiler
 from sardonyx._src.compile.llvm.cache import ObjectCache
+from sardonyx._src.compile.llvm.compile_progress import PROGRESS
 from sardonyx._src.compile.llvm.executable_memory import CODE_OWNERS, ExecutableMemory
 from sardonyx._src.compile.llvm.host_target import (
     cross_target,
@@ -27,6 +26,10 @@ from sardonyx._src.compile.llvm.kernel_library import class_library
 from sardonyx._src.compile.llvm.kernel_origin import may_use_library
 from sardonyx._src.compile.llvm.sources import sources_digest
 from sardonyx._src.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from sardonyx._src.compile.llvm import compiler
+
 
 FOUND_IN_LIBRARY: set[str] = set()  # names of modules whose code the library of this process has
 LLVM_LOCK = threading.RLock()  # LLVM's global context serves one thread at a time
@@ -62,6 +65,12 @@ def compile_target() -> Target:
 
 def query_host_info() -> dict[str, str]:
     """LLVM's description of this processor: from this process if llvmlite is loaded, else from a worker if there is one."""
+    # Lazy: code of a library or a cache needs no worker.
+    from sardonyx._src.compile.llvm import (
+        async_compile,
+        compiler,
+    )
+
     info = None if "llvmlite" in sys.modules else async_compile.query_host_info()
     if info is None:
         try:
@@ -77,6 +86,8 @@ def compile_module(text: str, target: Target, *, quick: bool = False) -> bytes:
 
     Asserts that LLVM accepts the text: the compiler generated it.
     """
+    from sardonyx._src.compile.llvm import compiler  # lazy: code of a library or a cache needs no worker
+
     with LLVM_LOCK:
         try:
             return compiler.compile_module(text, target.triple, target.cpu, target.features, quick=quick)
@@ -92,6 +103,10 @@ class Library:
     """
 
     def __init__(self, code: bytes, names: Sequence[str]) -> None:
+        from sardonyx._src.compile.linker import link  # lazy: saved programs are linked already
+        from sardonyx._src.compile.linker.elf import ElfObject  # lazy: saved programs are linked already
+        from sardonyx._src.compile.llvm import compiler  # lazy: code of a library or a cache needs no worker
+
         self._tracker: compiler.Tracker | None = None
         if saved_program_machine() is not None and link.is_self_contained(ElfObject(code)):
             image = link.link_objects([code], names)
@@ -151,6 +166,9 @@ def compile_module_async(module: Module, cache: ObjectCache | None, target: Targ
     if library_code(module, target) is None and (
         cache is None or not cache.has(target.key, module.cache_key)
     ):
+        # Lazy: code of a library or a cache needs no worker.
+        from sardonyx._src.compile.llvm import async_compile
+
         async_compile.submit_module(target, module.cache_key, module.text, quick=module.quick)
 
 
@@ -162,17 +180,20 @@ def object_code(module: Module, cache: ObjectCache | None, target: Target | None
     target, key = target or host_target(), module.cache_key
     code = library_code(module, target)
     if code is not None:
-        async_compile.PROGRESS.count_hit()
+        PROGRESS.count_hit()
         return code
     code = None if cache is None else cache.get(target.key, key)
     if code is not None:
-        async_compile.PROGRESS.count_hit()
+        PROGRESS.count_hit()
     else:
+        # Lazy: code of a library or a cache needs no worker.
+        from sardonyx._src.compile.llvm import async_compile
+
         code = async_compile.take_code(target, key)
         if code is None:
-            async_compile.PROGRESS.add(known=1)
+            PROGRESS.add(known=1)
             code = compile_module(module.text(), target, quick=module.quick)
-            async_compile.PROGRESS.add(done=1)
+            PROGRESS.add(done=1)
         if cache is not None:
             cache.put(target.key, key, code)
     return code

@@ -28,7 +28,7 @@ from sardonyx._src.convert.conversion import convert, expand_vendor_operators
 from sardonyx._src.convert.vendor_operators import classical_operators, vendor_operators
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import CompilationError, ConversionError, InferenceError, LimitError
-from sardonyx._src.grad.gradient_nodes import expand_gradients
+from sardonyx._src.grad.runnable import without_gradient_nodes
 from sardonyx._src.infer.incremental import IncrementalInference, RejectionRecorder
 from sardonyx._src.infer.merge import open_elements
 from sardonyx._src.ir import Graph, Model, SparseTensor, Tensor, TensorType, Value
@@ -161,7 +161,7 @@ def optimize_tolerantly(model: Model, defects: list[CompilationError] | None) ->
         report = OptimizationReport()
         try:
             return run_passes(
-                expand_gradients(model), select_passes(shipped_names(), skipped), budget, report
+                without_gradient_nodes(model), select_passes(shipped_names(), skipped), budget, report
             )
         except (InferenceError, LimitError) as error:
             log.info("the model is compiled without optimization: %s", error)

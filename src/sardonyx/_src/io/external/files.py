@@ -8,16 +8,20 @@ import re
 import threading
 from collections.abc import Sequence
 from contextvars import ContextVar
+from typing import TYPE_CHECKING
 
 from sardonyx._src import dtypes
 from sardonyx._src.dtypes import Array, DataType
 from sardonyx._src.errors import ExternalDataError
 from sardonyx._src.io import mapped_files
-from sardonyx._src.io.external.contents import Contents, open_contents
 from sardonyx._src.io.external.entries import Reference, brief, read_entries
 from sardonyx._src.io.external.opening import Policy, canonical_location, open_data, open_error_message
 from sardonyx._src.io.file_stamps import FileStamp
 from sardonyx._src.io.mapped_files import MappedFile, mapped_file_behind
+
+if TYPE_CHECKING:
+    from sardonyx._src.io.external.contents import Contents
+
 
 SHA1_PATTERN = re.compile("[0-9a-f]{40}")
 # Whether this thread uses mapped data before their checksum is verified, and discards its results if that fails.
@@ -97,6 +101,8 @@ class ExternalFiles:
             return contents
 
     def open_contents_at(self, name: str, where: str) -> Contents:
+        from sardonyx._src.io.external.contents import open_contents  # lazy: few models have external data
+
         if self.model is None:
             what = "a model with external data must have a directory"
             cure = "load the model by its path"

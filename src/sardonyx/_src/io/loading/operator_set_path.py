@@ -10,12 +10,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sardonyx._src.arguments import require_path, type_name
 from sardonyx._src.errors import InvalidModel, JsonError
 from sardonyx._src.io.loading.environment import OPERATOR_SETS_VARIABLE
 from sardonyx._src.io.loading.operator_sets import OPSET_MAGIC, OperatorSetSource, load_operator_set
-from sardonyx._src.ir.operator_set import OperatorSet
+
+if TYPE_CHECKING:
+    from sardonyx._src.ir.operator_set import OperatorSet
+
 
 DOCUMENT_SUFFIX = ".onnxopset"
 TEXT_SUFFIXES = (".onnxtxt", ".txt", ".json")

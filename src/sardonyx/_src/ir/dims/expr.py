@@ -10,7 +10,6 @@ from typing import Literal, NoReturn, TypeAlias
 from sardonyx._src.ir.dims.atoms import Atom, Monomial, Symbol, leaves, lone_atom
 from sardonyx._src.ir.dims.division import floordiv, mod
 from sardonyx._src.ir.dims.intervals import Interval, sum_interval
-from sardonyx._src.ir.dims.parsing import DimParser
 from sardonyx._src.ir.dims.polynomials import combine, measure, multiply, scale
 from sardonyx._src.ir.dims.printing import IDENTIFIER, inner_text
 from sardonyx._src.ir.dims.substitution import substitute
@@ -183,6 +182,8 @@ def parse(text: str) -> Known:
     Raises ValueError for any other text, for a division by the number 0, and for a text that exceeds
     `parsing.MAX_TEXT` or `MAX_NESTING`.
     """
+    from sardonyx._src.ir.dims.parsing import DimParser  # lazy: few dims are parsed
+
     return DimParser(text, atom_expr).whole()
 
 

@@ -12,7 +12,6 @@ from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.nn.lp_pool import power, root
 from sardonyx._src.ops.nn.pooling_steps import convert_p_to_float, convert_p_to_int
 from sardonyx._src.ops.support.arithmetic import compute_in_float32
 from sardonyx._src.ops.support.promotion import NARROW_FLOATS, promote_input
@@ -72,6 +71,8 @@ def eval_maximum(x: Array) -> Array:
 @compute_in_float32
 def eval_lp(x: Array, *, p: float) -> Array:
     """x: [N, C, *spatial], result: [N, C, 1, ...]; 0 for empty channels."""
+    from sardonyx._src.ops.nn.lp_pool import power, root  # lazy: only GlobalLpPool needs it
+
     return restore_spatial_axes(root(power(channels(x), p).sum(2), p), x)
 
 

@@ -16,11 +16,8 @@ from sardonyx._src.ir import Array, TensorType, Value
 from sardonyx._src.ir.dims import Expr, known_ge
 from sardonyx._src.ops.api import Operator, RunContext
 from sardonyx._src.ops.inference import Inference, Known, Result
-from sardonyx._src.ops.math.div import truncated_dim
 from sardonyx._src.ops.math.ratios import Element, Ratio
-from sardonyx._src.ops.math.symbolic import SYMBOLIC_INTEGERS
 from sardonyx._src.ops.quantization.conversion import FNUZ_TYPES, ROUND_MODES, CastRule, convert, rule_of
-from sardonyx._src.ops.quantization.literals import format_numbers, parse_numbers
 from sardonyx._src.ops.traits import enum_values
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter, keep
 
@@ -61,6 +58,12 @@ def target(to: int | str) -> DataType:
 
 def cast(x: Array, to: DataType, rule: CastRule) -> Array:
     """x as elements of `to`: numbers, bool or strings."""
+    # Lazy: only casts of strings need it.
+    from sardonyx._src.ops.quantization.literals import (
+        format_numbers,
+        parse_numbers,
+    )
+
     source = DataType.of(x.dtype)
     if source is DataType.STRING:
         return x if to is DataType.STRING else convert(parse_numbers(x, to), to, rule)
@@ -174,6 +177,9 @@ def size(element: Element | None, to: DataType) -> Element | None:
 
     A Ratio, the symbolic quotient of two sizes, is rounded toward zero if `to` is an integer type.
     """
+    from sardonyx._src.ops.math.div import truncated_dim  # lazy: few models need it
+    from sardonyx._src.ops.math.symbolic import SYMBOLIC_INTEGERS  # lazy: few models need it
+
     if isinstance(element, Ratio) and to in SYMBOLIC_INTEGERS:
         return truncated_dim(element.numerator, element.denominator)
     if not isinstance(element, int):

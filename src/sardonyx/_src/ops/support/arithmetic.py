@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, cast
 
-import ml_dtypes
 import numpy as np
 
 from sardonyx._src.ir import Array
@@ -23,6 +22,8 @@ def is_float(dtype: np.dtype[np.generic]) -> bool:
     """Whether the type is a real floating-point one, NumPy's or ml_dtypes'."""
     if dtype.kind == "f":
         return True
+    import ml_dtypes  # lazy: few models need it
+
     try:
         ml_dtypes.finfo(dtype)
     except ValueError:

@@ -13,7 +13,6 @@ from functools import cache
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InputError
 from sardonyx._src.proto.messages import AttributeProto, GraphProto, NodeProto
-from sardonyx._src.proto.text import from_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +69,8 @@ class Pattern:
 @cache
 def parse_pattern(text: str) -> Pattern:
     """Parse the nodes of a Before or After text; raises TextError."""
+    from sardonyx._src.proto.text import from_text  # lazy: patterns are parsed for few models
+
     record = from_text(f"pattern () => () {{ {text} }}", GraphProto)
     nodes = tuple(parse_node(node) for node in record.node)
     producers = {name: (node, i) for node in nodes for i, name in enumerate(node.outputs) if name}

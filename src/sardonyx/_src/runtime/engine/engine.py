@@ -16,7 +16,6 @@ from sardonyx._src.compile.program.steps.assumptions import Assumptions, format_
 from sardonyx._src.compile.program.steps.program import FallbackOp, Program
 from sardonyx._src.compile.program.verification.defects import DEFECTS, typed_defects
 from sardonyx._src.errors import CompilationError, are_defects_fatal
-from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.interp.run_state import RandomSource
 from sardonyx._src.io.garbage_collection import pause_gc
@@ -31,13 +30,13 @@ from sardonyx._src.runtime.fallbacks.fallback_ops import values_read
 from sardonyx._src.runtime.fallbacks.interruptible_calls import call_interruptibly
 from sardonyx._src.runtime.identity.model_stamps import ModelStamp, ProgramKey
 from sardonyx._src.runtime.limits.run_limits import MEMORY_LIMIT, OVERRIDDEN_INITIALIZER, Bailout
-from sardonyx._src.runtime.programs.async_compilation import async_compilation
 from sardonyx._src.runtime.programs.stats import RunCounters, SessionStats
 from sardonyx._src.runtime.runs.native_program import NativeProgram, compile_for_host
 from sardonyx._src.runtime.specialization.programs import SpecializedPrograms
 from sardonyx._src.runtime.specialization.shared import Specializations
 
 if TYPE_CHECKING:
+    from sardonyx._src.interp.interpreter import Interpreter
     from sardonyx._src.runtime.programs.memory_report import MemoryReport
     from sardonyx._src.runtime.results.output_arrays import OutputArrays
 
@@ -109,6 +108,9 @@ class NativeEngine:
 
         Raises, before anything runs, what the reference engine raises for a model that cannot be run.
         """
+        # Lazy: cached programs need no compiler.
+        from sardonyx._src.runtime.programs.async_compilation import async_compilation
+
         self.initialize(model, options)
         self.loaded_reference = self.make_reference()
         # Lazy imports: cached programs run without them.
@@ -176,6 +178,8 @@ class NativeEngine:
 
     def make_reference(self) -> Interpreter:
         """A reference engine that draws from the same source of random numbers."""
+        from sardonyx._src.interp.interpreter import Interpreter  # lazy: few runs need it
+
         return Interpreter(self.model, limits=self.limits, random_source=self.random_source)
 
     def __del__(self) -> None:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
-from typing import cast
+from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from sardonyx._src.compile.program.steps.program import FallbackOp, Program
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.interp.program import constant_value, step_of
 from sardonyx._src.interp.run_state import Frame, RunState
-from sardonyx._src.interp.steps import NodeStep
-from sardonyx._src.ir import Array, Node, Value
+from sardonyx._src.ir import Array, Graph, Node, Value
 from sardonyx._src.ir.walk import captures, location
 from sardonyx._src.ops.api import SEQUENCES, RuntimeValue
 from sardonyx._src.ops.registry import find
 from sardonyx._src.runtime.fallbacks.interruptible_calls import call_interruptibly
-from sardonyx._src.runtime.fallbacks.native_subgraphs import NativeSubgraphProgram, SubgraphCompiler
+
+if TYPE_CHECKING:
+    from sardonyx._src.interp.steps import NodeStep
+    from sardonyx._src.runtime.fallbacks.native_subgraphs import NativeSubgraphProgram, SubgraphCompiler
 
 # Bytes of inputs from which a kernel may run so long that its caller must be able to stop waiting: a helper thread calls it.
 MIN_LONG_INPUTS = 1 << 18
@@ -28,7 +29,6 @@ class FallbackRunner:
     """The reference kernels of a program's fallback ops, and the constants that they read.
 
     Raises UnsupportedOperator or InvalidModel for a node that cannot run.
-    interpreted: the graph of the nodes, as the interpreter prepares it.
     nodes: the nodes of the fallback ops.
     """
 
@@ -38,17 +38,9 @@ class FallbackRunner:
         """compiler: compiles the subgraphs of fallback ops; None if they are interpreted.
         is_lazy: whether kernels are bound only at the first run, for a program that may never run.
         """
-        model = program.model
-        self.interpreted = NativeSubgraphProgram(
-            model.graph, model, model.opset_imports, {}, compiler=compiler
-        )
-        nodes = [action.node for action in program.actions if isinstance(action, FallbackOp)]
-        read = {v for node in nodes for v in values_read(node)} | set(model.graph.outputs)
-        self.constants = {
-            value: constant_value(value) for value in model.graph.initializers.values() if value in read
-        }
-        self.interpreted.constants = self.constants
-        self.nodes = nodes
+        self.model, self.compiler = program.model, compiler
+        self.nodes = [action.node for action in program.actions if isinstance(action, FallbackOp)]
+        self.constants = constants_read(program.model.graph, self.nodes)
         self.bound_steps: dict[Node, NodeStep] | None = None if is_lazy else self.bind_steps()
 
     @property
@@ -59,7 +51,21 @@ class FallbackRunner:
         return self.bound_steps
 
     def bind_steps(self) -> dict[Node, NodeStep]:
+        if not self.nodes:
+            return {}
+        from sardonyx._src.interp.program import step_of  # lazy: most programs have no fallback ops
+
         return {node: step_of(node, self.interpreted) for node in self.nodes}
+
+    @cached_property
+    def interpreted(self) -> NativeSubgraphProgram:
+        """The graph of the nodes, as the interpreter prepares it."""
+        from sardonyx._src.runtime.fallbacks.native_subgraphs import NativeSubgraphProgram  # lazy, too
+
+        graph, imports = self.model.graph, self.model.opset_imports
+        program = NativeSubgraphProgram(graph, self.model, imports, {}, compiler=self.compiler)
+        program.constants = self.constants
+        return program
 
     def frame(self, run: RunState) -> Frame:
         """The frame of a new run, which has only the constants."""
@@ -92,6 +98,17 @@ class FallbackRunner:
                 if output is not None:
                     frame.values[output] = copy_if_shared(frame.values[output], native_inputs)
                     frame.run.memory.add([frame.values[output]])
+
+
+def constants_read(graph: Graph, nodes: Sequence[Node]) -> dict[Value, RuntimeValue]:
+    """The elements of the initializers that nodes read, and of those that are outputs of the graph."""
+    read = {v for node in nodes for v in values_read(node)} | set(graph.outputs)
+    constants = [value for value in graph.initializers.values() if value in read]
+    if not constants:
+        return {}
+    from sardonyx._src.interp.program import constant_value  # lazy: few programs have such constants
+
+    return {value: constant_value(value) for value in constants}
 
 
 def returns_copies(node: Node) -> bool:

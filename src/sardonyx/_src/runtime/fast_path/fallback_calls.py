@@ -9,7 +9,7 @@ starts over.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -21,12 +21,13 @@ from sardonyx._src.ir import Array, Node, Value
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.ops.registry import find
 from sardonyx._src.runtime.fallbacks.fallback_ops import FallbackRunner
-from sardonyx._src.runtime.fast_path.bound_calls import BoundCall, CallerView
-from sardonyx._src.runtime.fast_path.call_binding import CallBinder
 from sardonyx._src.runtime.fast_path.call_values import as_strings, take_result
 from sardonyx._src.runtime.fast_path.recorded_run import RecordedRun, python_inputs
 from sardonyx._src.runtime.programs.context_memory import ContextMemory
 from sardonyx._src.runtime.programs.loaded_program import LoadedProgram
+
+if TYPE_CHECKING:
+    from sardonyx._src.runtime.fast_path.bound_calls import BoundCall
 
 
 class FallbackCalls:
@@ -40,6 +41,9 @@ class FallbackCalls:
     """
 
     def __init__(self, memory: ContextMemory, recorded: RecordedRun) -> None:
+        # Lazy: few programs have fallback operations.
+        from sardonyx._src.runtime.fast_path.call_binding import CallBinder
+
         native = memory.native
         self.memory, self.actions = memory, native.program.actions
         self.constants = native.fallback.constants
@@ -54,10 +58,16 @@ class FallbackCalls:
 
     @property
     def bound_calls(self) -> list[BoundCall]:
+        # Lazy: few programs have fallback operations.
+        from sardonyx._src.runtime.fast_path.bound_calls import BoundCall
+
         return [call for call in self.calls.values() if isinstance(call, BoundCall)]
 
     def find_caller_buffers(self) -> list[tuple[Buffer, str | int]]:
         """The buffers of feeds and outputs that calls read, each with the name of the feed or the number of the output."""
+        # Lazy: few programs have fallback operations.
+        from sardonyx._src.runtime.fast_path.bound_calls import CallerView
+
         read = {
             each.buffer for call in self.bound_calls for each in call.reads if isinstance(each, CallerView)
         }

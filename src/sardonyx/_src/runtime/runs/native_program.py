@@ -28,7 +28,6 @@ from sardonyx._src.ir import Array, Model
 from sardonyx._src.ir.walk import model_tensors
 from sardonyx._src.ops.api import RunLimits, RuntimeValue, as_plain_value
 from sardonyx._src.runtime.fallbacks.fallback_ops import FallbackRunner
-from sardonyx._src.runtime.fallbacks.native_subgraphs import SubgraphCompiler
 from sardonyx._src.runtime.fast_path.fast_path import FastPath, has_fast_path, runs_natively
 from sardonyx._src.runtime.fast_path.recorded_run import ChangedResult
 from sardonyx._src.runtime.fast_path.sized_path import SizedPath, has_sized_path
@@ -41,6 +40,7 @@ from sardonyx._src.runtime.results.output_arrays import OutputArrays, place_outp
 from sardonyx._src.runtime.runs.execution_context import ExecutionContext
 
 if TYPE_CHECKING:
+    from sardonyx._src.runtime.fallbacks.native_subgraphs import SubgraphCompiler
     from sardonyx._src.runtime.programs.memory_report import MemoryReport
 
 
@@ -229,9 +229,8 @@ class NativeProgram(LoadedProgram):
 
     def memory_plan(self, lengths: Mapping[str, int]) -> MemoryReport:
         """The memory of a run with these dims; raises InputError for dims that no run can have."""
-        from sardonyx._src.runtime.programs.memory_report import (
-            build_memory_report,  # lazy: few sessions need it
-        )
+        # Lazy: few sessions need it.
+        from sardonyx._src.runtime.programs.memory_report import build_memory_report
 
         return build_memory_report(self.executable, self.pool.threads, lengths)
 

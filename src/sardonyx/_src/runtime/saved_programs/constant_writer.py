@@ -26,10 +26,8 @@ from sardonyx._src.io.memory_release import release_pages
 from sardonyx._src.io.saving.staging import StagedFile
 from sardonyx._src.ir import Array
 from sardonyx._src.phases import report_bytes
+from sardonyx._src.runtime.saved_programs.word_sum import WORD_MASK, word_sum
 from sardonyx._src.threads import start_thread
-
-WORD_BYTES = 8
-WORD_MASK = (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,17 +128,3 @@ def iter_chunks(constants: Iterable[tuple[int, Array | LazyConstant]]) -> Iterat
     for offset, content in constants:
         for start, size in chunk_ranges(content):
             yield ConstantChunk(content, start, size, offset + start)
-
-
-def word_sum(data: Array, offset: int) -> int:
-    """The sum of the 64-bit words, little-endian, at multiples of 8 in a file that has only these bytes, modulo 2^64.
-
-    data: [n] uint8.
-    offset: their place in the file.
-    """
-    head = min(-offset % WORD_BYTES, len(data))
-    words = data[head : head + (len(data) - head) // WORD_BYTES * WORD_BYTES]
-    first, last = data[:head], data[head + len(words) :]
-    total = int(words.view("<u8").sum(dtype=np.uint64)) + int.from_bytes(last.tobytes(), "little")
-    shift = 8 * (offset % WORD_BYTES)
-    return (total + (int.from_bytes(first.tobytes(), "little") << shift)) & WORD_MASK

@@ -15,7 +15,7 @@ import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, TypeAlias, cast
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias, cast
 
 import numpy as np
 
@@ -26,10 +26,13 @@ from sardonyx._src.io.file_stamps import FileStamp
 from sardonyx._src.io.loading.file_formats import HEAD_BYTES, recognize_format
 from sardonyx._src.io.mapped_files import map_file
 from sardonyx._src.io.regular_files import open_regular
-from sardonyx._src.io.saving.staging import StagedFile, Staging
 from sardonyx._src.ir import Array
 from sardonyx._src.phases import phase
-from sardonyx._src.runtime.saved_programs.constant_writer import ConstantWriter, word_sum
+from sardonyx._src.runtime.saved_programs.word_sum import word_sum
+
+if TYPE_CHECKING:
+    from sardonyx._src.io.saving.staging import StagedFile
+
 
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
 DocumentAndSections: TypeAlias = tuple[Mapping[str, Json], Mapping[str, bytes]]
@@ -77,6 +80,8 @@ def write_container(
     mode: the permissions of the file, before the umask applies.
     flushes: as of `Staging`.
     """
+    from sardonyx._src.io.saving.staging import Staging  # lazy: most programs are only read
+
     folder, name = os.path.split(path)
     with Staging(folder or os.curdir, mode, flushes=flushes) as staging:
         with staging.create([name]) as file:
@@ -88,6 +93,8 @@ def write_container(
 @phase("weights")
 def write_constants(file: StagedFile, constants: Sequence[Array | LazyConstant]) -> list[Json]:
     """Writes the constants; returns the offset, size and checksum of their section; gaps between constants are part of it."""
+    from sardonyx._src.runtime.saved_programs.constant_writer import ConstantWriter  # lazy: as Staging
+
     sizes = [constant.nbytes for constant in constants]
     offsets = (PAGE_BYTES + offset for offset in aligned_offsets(sizes))
     dense = (c if isinstance(c, LazyConstant) else np.ascontiguousarray(c) for c in constants)

@@ -19,7 +19,6 @@ from sardonyx._src.compile.program.encoding.executable import Executable
 from sardonyx._src.compile.program.verification.defects import DEFECTS
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import CompilationError, are_defects_fatal
-from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.io.garbage_collection import pause_gc
 from sardonyx._src.io.loading.load import TEXT_SUFFIXES
 from sardonyx._src.io.memory_release import trim_heap
@@ -32,7 +31,6 @@ from sardonyx._src.runtime.engine.engine import EngineOptions, NativeEngine, com
 from sardonyx._src.runtime.engine.lazy_model import LazyModel
 from sardonyx._src.runtime.engine.shared_programs import SHARED_PROGRAMS
 from sardonyx._src.runtime.identity.model_stamps import ModelDigest, ModelStamp, ProgramKey, stamp_source
-from sardonyx._src.runtime.programs.async_compilation import async_compilation
 from sardonyx._src.runtime.programs.stats import RunCounters
 from sardonyx._src.runtime.saved_programs.cache_entries import (
     SpecializedEntries,
@@ -79,9 +77,8 @@ class CachedEngine(NativeEngine):
 
     def memory_plan(self, lengths: Mapping[str, int]) -> MemoryReport:
         """The memory of a run with these dims; raises InputError for dims that no run can have."""
-        from sardonyx._src.runtime.programs.memory_report import (
-            build_memory_report,  # lazy: few sessions need it
-        )
+        # Lazy: few sessions need it.
+        from sardonyx._src.runtime.programs.memory_report import build_memory_report
 
         return build_memory_report(self.recompiled, self.native.pool.threads, lengths)
 
@@ -150,6 +147,9 @@ def compile_engine(
     Raises MissingPackage without llvmlite; and, before anything runs, what the reference engine raises for a model that cannot
     be run.
     """
+    # Lazy: cached programs need no compiler.
+    from sardonyx._src.runtime.programs.async_compilation import async_compilation
+
     require_llvmlite()
     counters = options.get("counters") or RunCounters()
     key = None if stamp is None else ProgramKey(stamp, precision, counters.start)
@@ -176,6 +176,8 @@ def compile_into_cache(
     A program that is slower because of a defect of the compiler is not cached.  Neither is a program with operators that
     callers have defined, since another process may define them otherwise.
     """
+    from sardonyx._src.interp.interpreter import Interpreter  # lazy: a cached program needs none
+
     counters = options.get("counters") or RunCounters()
     Interpreter(model, limits=options.get("limits"))  # raises the errors of a model that cannot be run
     counters.count_compilation()
@@ -259,9 +261,8 @@ def write_program_entry(key: ProgramKey, model: Model, executable: Executable) -
         return None, "the compiler failed at nodes of it"
     if uses_own_operators(operator_names(model)):
         return None, "this process defines operators of it"
-    from sardonyx._src.runtime.declarations.declaration_analysis import (
-        analyze_declarations,  # lazy: only compilation needs it
-    )
+    # Lazy: only compilation needs it.
+    from sardonyx._src.runtime.declarations.declaration_analysis import analyze_declarations
 
     with limit_nesting():
         declarations = analyze_declarations(model)

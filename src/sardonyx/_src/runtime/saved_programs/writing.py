@@ -14,7 +14,6 @@ from sardonyx._src.compile.linker.features import required_features, saved_progr
 from sardonyx._src.compile.llvm import jit, loaded_kernels
 from sardonyx._src.compile.llvm.cache import default_cache
 from sardonyx._src.compile.llvm.jit import Module
-from sardonyx._src.compile.lower.operators.own_kernel import C_FUNCTION_KEY
 from sardonyx._src.compile.program import EXACT, Kernel, Precision
 from sardonyx._src.compile.program.encoding import size_functions
 from sardonyx._src.compile.program.encoding.executable import Executable
@@ -87,6 +86,8 @@ def save_compiled(model: Model, path: Path, precision: Precision = EXACT) -> Non
 
 def refuse_c_functions(program: Program) -> None:
     """Raises SardonyxError for a program that calls C functions: their addresses are valid only in this process."""
+    from sardonyx._src.compile.lower.operators.own_kernel import C_FUNCTION_KEY  # lazy: few models need it
+
     for step in program.steps:
         if step.kernel.key.startswith(C_FUNCTION_KEY):
             what = f"node {step.nodes[0] if step.nodes else ''!r} calls a C function of this process"

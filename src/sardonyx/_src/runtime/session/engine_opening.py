@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from sardonyx._src.compile.llvm.kernel_origin import kernels_from
 from sardonyx._src.compile.program import EXACT
@@ -16,7 +16,6 @@ from sardonyx._src.compile.program.verification.defects import typed_defects
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import CompilationError, LimitError, MissingPackage, SardonyxError
 from sardonyx._src.grad.runnable import without_gradient_nodes
-from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.io.external import verify_checksums
 from sardonyx._src.io.loading.load import ModelSource, load
 from sardonyx._src.io.loading.operator_set_path import environment_folders
@@ -31,6 +30,10 @@ from sardonyx._src.runtime.kernel_library.background import request_library
 from sardonyx._src.runtime.programs.stats import RunCounters
 from sardonyx._src.runtime.saved_programs.disk_cache import compile_engine, open_cached_engine
 from sardonyx._src.runtime.session.session_origin import Engine, SessionOrigin
+
+if TYPE_CHECKING:
+    from sardonyx._src.interp.interpreter import Interpreter
+
 
 log = logging.getLogger(__name__)
 
@@ -75,18 +78,16 @@ class EngineOpener:
         if isinstance(opened.runner, NativeEngine):
             log_fallback_ops(opened.runner.native.program.actions)
         if self.origin.verify != "off" and isinstance(opened.runner, NativeEngine):
-            from sardonyx._src.runtime.verification.verified_programs import (
-                verify_runs,  # lazy: few sessions verify
-            )
+            # Lazy: few sessions verify.
+            from sardonyx._src.runtime.verification.verified_programs import verify_runs
 
             verify_runs(opened.runner, self.origin.verify)
         return opened
 
     def open_saved(self, path: Path) -> OpenedModel:
         """The program in a `.sdx` file; raises SardonyxError if it has another precision than requested."""
-        from sardonyx._src.runtime.saved_programs.saved_engine import (
-            SavedEngine,  # lazy: most sessions need none
-        )
+        # Lazy: most sessions need none.
+        from sardonyx._src.runtime.saved_programs.saved_engine import SavedEngine
 
         with typed_defects("open a saved program"):
             engine = SavedEngine(path, **self.options)
@@ -149,6 +150,8 @@ class EngineOpener:
             if self.engine == "native":
                 raise
             self.log_fallback(error)
+        from sardonyx._src.interp.interpreter import Interpreter  # lazy: few models need it
+
         return Interpreter(model, limits=self.options["limits"], seed=self.origin.seed)
 
     def log_fallback(self, error: SardonyxError) -> None:

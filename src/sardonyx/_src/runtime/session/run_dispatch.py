@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from sardonyx._src.compile.program.encoding.length_equations import LengthEquations
 from sardonyx._src.errors import SardonyxError
-from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.ir import Model, Node
 from sardonyx._src.ops.api import RuntimeValue
@@ -26,6 +25,9 @@ from sardonyx._src.runtime.engine.engine import NativeEngine, run_interruptibly
 from sardonyx._src.runtime.limits.run_limits import BRANCH_SIZES, INNER_SIZES, INPUT_SIZES
 from sardonyx._src.runtime.session.closed_session import ClosedSession
 from sardonyx._src.runtime.session.engine_opening import OpenedModel
+
+if TYPE_CHECKING:
+    from sardonyx._src.interp.interpreter import Interpreter
 
 Runner: TypeAlias = "Interpreter | NativeEngine | ClosedSession"
 
@@ -69,7 +71,7 @@ class RunDispatch:
         """The value of `always_observes`; raises as the constructor does."""
         if self.shapes == "off":
             return False
-        if isinstance(runner, Interpreter):
+        if not isinstance(runner, NativeEngine):
             return bool(self.declarations)
         is_required = self.shapes == "strict" and not runner.declarations.hold
         if is_required and saved:
@@ -97,7 +99,7 @@ class RunDispatch:
         if isinstance(runner, ClosedSession):
             return runner.run(feeds)
         observer = DeclarationObserver(self.declarations, dims) if self.always_observes else None
-        if isinstance(runner, Interpreter):
+        if not isinstance(runner, NativeEngine):
             return run_interruptibly(runner, feeds, observer, control)
         if self.observes(dims):
             guard = INNER_SIZES if self.always_observes else INPUT_SIZES

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from threading import Lock, local
+from typing import TYPE_CHECKING
 
 from sardonyx._src.compile.llvm.kernel_origin import kernels_from
 from sardonyx._src.compile.program.encoding.length_equations import LengthEquations
@@ -19,7 +20,6 @@ from sardonyx._src.ops.api import RunLimits, RuntimeValue
 from sardonyx._src.runtime.limits.run_limits import Bailout
 from sardonyx._src.runtime.results.output_arrays import OutputArrays
 from sardonyx._src.runtime.runs.native_program import NativeProgram
-from sardonyx._src.runtime.specialization.compilation import Compiler, RoundCompiler
 from sardonyx._src.runtime.specialization.fork_locks import LOCK_OWNERS
 from sardonyx._src.runtime.specialization.program import (
     Observed,
@@ -28,6 +28,10 @@ from sardonyx._src.runtime.specialization.program import (
     take_conditions,
 )
 from sardonyx._src.runtime.specialization.shared import ProgramSource, Specializations
+
+if TYPE_CHECKING:
+    from sardonyx._src.runtime.specialization.compilation import Compiler
+
 
 MAX_ELEMENTS = (
     2  # programs for elements of parameters: the first run with new elements waits for the compilation
@@ -56,6 +60,9 @@ class SpecializedPrograms:
         """compiler: compiles the model of the general program for assumptions.
         threads: the number of threads of a program; None for the default.
         """
+        # Lazy: few programs are specialized.
+        from sardonyx._src.runtime.specialization.compilation import RoundCompiler
+
         self.general, self.shared, self.threads = general, shared, threads
         self.counters = general.counters
         self.compiler = RoundCompiler(compiler, shared, threads, self.counters)

@@ -9,10 +9,8 @@ import numpy as np
 
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.conv.convolution import partition_packed, partition_step
-from sardonyx._src.compile.kernels.conv.packed_rows import BF16_PACKER
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWeights, packs_lines
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.gemm.bf16.bf16_panels import make_bf16_panels
 from sardonyx._src.compile.kernels.gemm.bf16.bf16_words import BF16_PER_WORD, choose_bf16_tile, padded_words
 from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant, pack_bias
 from sardonyx._src.compile.program import Step, TensorView, Window
@@ -21,6 +19,9 @@ from sardonyx._src.ir import Array
 
 def pack_bf16_weights(weights: Array, bias: Array | None, window: Window, target: Target) -> ConvWeights:
     """Packs weights [columns, channels, height, width] as bfloat16, and the bias [columns] as float32."""
+    # Lazy: few models need it.
+    from sardonyx._src.compile.kernels.gemm.bf16.bf16_panels import make_bf16_panels
+
     columns, channels, height, width = weights.shape
     taps, terms = height * width, channels
     if packs_lines(channels, window, BF16_PER_WORD):
@@ -43,5 +44,7 @@ def bf16_convolution_step(
     operands: tuple[TensorView, ...] = (),
 ) -> Step:
     """y [N, Ho, Wo, Co] = epilogue(conv(x [N, H, W, C], weights) + bias), with factors rounded to bfloat16."""
+    from sardonyx._src.compile.kernels.conv.packed_rows import BF16_PACKER  # lazy: few models need it
+
     partition = partition_packed(x, y, weights, BF16_PACKER, BF16_PER_WORD)
     return partition_step(x, weights, y, partition, epilogue or Epilogue(), operands)

@@ -8,6 +8,7 @@ vectors of narrow groups; and divides the rows into units of work.  The loop nes
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from sardonyx._src.compile.kernels.conv.im2row import (
     CHANNELS_LAST_IM2ROW,
@@ -16,12 +17,6 @@ from sardonyx._src.compile.kernels.conv.im2row import (
 )
 from sardonyx._src.compile.kernels.conv.indirection import INDIRECT
 from sardonyx._src.compile.kernels.conv.narrow_groups import narrow_groups
-from sardonyx._src.compile.kernels.conv.packed_rows import (
-    RowPacker,
-    packed_pixels,
-    packed_stride,
-    packed_windows,
-)
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWeights, packs_lines
 from sardonyx._src.compile.kernels.conv.pointwise import POINTWISE
 from sardonyx._src.compile.kernels.conv.variant import ConvVariant, conv_kernel, conv_parameters
@@ -34,6 +29,9 @@ from sardonyx._src.compile.kernels.tuning import ConvTuning, GemmTuning
 from sardonyx._src.compile.program import KernelArgument, Step, TensorView, Window, element_bytes
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max
+
+if TYPE_CHECKING:
+    from sardonyx._src.compile.kernels.conv.packed_rows import RowPacker
 
 
 def convolution_step(
@@ -189,6 +187,13 @@ def partition_packed(
     x: TensorView, y: TensorView, weights: ConvWeights, packer: RowPacker, word_terms: int
 ) -> ConvPartition:
     """Groups of rows that are packed in scratch; word_terms: the elements of x in a word, as in the packed weights."""
+    # Lazy: few models need it.
+    from sardonyx._src.compile.kernels.conv.packed_rows import (
+        packed_pixels,
+        packed_stride,
+        packed_windows,
+    )
+
     window, elements = weights.window, x.shape[3]
     row_words = weights.panels.shape[-2]
     assert isinstance(elements, int) and isinstance(row_words, int), f"channels must be known; got {x}"

@@ -21,11 +21,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from sardonyx._src.compile.codegen import I64, LLVMValue, MemoryLocation
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.gemm.tile import nest
 from sardonyx._src.compile.kernels.gemm.tile.accumulators import (
     F32,
     Microkernel,
@@ -34,11 +33,14 @@ from sardonyx._src.compile.kernels.gemm.tile.accumulators import (
     init_accumulators,
 )
 from sardonyx._src.compile.kernels.gemm.tile.amx_tiles import AmxOperands, share_panel
-from sardonyx._src.compile.kernels.gemm.tile.nest import EarlierSums, EmitRows, TileSums
 from sardonyx._src.compile.kernels.gemm.tile.output import OutputMatrix, TileStore
 from sardonyx._src.compile.kernels.gemm.tile.prefetch import CACHE_LINE_BYTES, Prefetch, share_bytes
 from sardonyx._src.compile.kernels.gemm.tile.row_blocks import RowBlock, count_blocks, loop_row_blocks
 from sardonyx._src.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from sardonyx._src.compile.kernels.gemm.tile.nest import EmitRows
+
 
 AddTaps: TypeAlias = "Callable[[Convolution, RowSource, ConvUnit, ReductionBlock, RowBlock], EmitRows]"
 
@@ -189,6 +191,14 @@ def emit_tile(
     conv: Convolution, source: RowSource, unit: ConvUnit, reduction: ReductionBlock, block: RowBlock
 ) -> None:
     """One register tile: adds the terms of a reduction block to the bias, or to the sums of the blocks before."""
+    from sardonyx._src.compile.kernels.gemm.tile import nest  # lazy: only the text of a kernel needs it
+
+    # Lazy: only the text of a kernel needs it.
+    from sardonyx._src.compile.kernels.gemm.tile.nest import (
+        EarlierSums,
+        TileSums,
+    )
+
     b, m, width = conv.b, conv.m, conv.m.tile.width
     spill = b.gep(source.partial_sums, block.index * (m.tile.rows * width))  # room for whole tiles
     taps = conv.add_taps(conv, source, unit, reduction, block)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from sardonyx._src.compile.codegen import I64, LLVMValue
 from sardonyx._src.compile.kernels.conv.indirection import emit_indirect
@@ -18,9 +19,11 @@ from sardonyx._src.compile.kernels.conv.loop_nest import Convolution, ConvUnit, 
 from sardonyx._src.compile.kernels.conv.variant import ConvVariant
 from sardonyx._src.compile.kernels.conv.window_origins import WINDOW_SIZES
 from sardonyx._src.compile.kernels.gemm.tile.accumulators import Microkernel, vector_slot
-from sardonyx._src.compile.kernels.gemm.tile.nest import EmitRows
 from sardonyx._src.compile.kernels.gemm.tile.row_blocks import RowBlock
 from sardonyx._src.compile.kernels.loops.lanes import shuffle
+
+if TYPE_CHECKING:
+    from sardonyx._src.compile.kernels.gemm.tile.nest import EmitRows
 
 
 def narrow_groups(channels: int) -> ConvVariant:

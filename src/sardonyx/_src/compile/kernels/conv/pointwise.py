@@ -10,7 +10,6 @@ from functools import partial
 from sardonyx._src.compile.codegen import I64, LLVMValue, MemoryLocation
 from sardonyx._src.compile.kernels.conv.loop_nest import Convolution, RowSource, emit_convolution
 from sardonyx._src.compile.kernels.conv.variant import ConvVariant
-from sardonyx._src.compile.kernels.gemm.tile.microkernel import clamp_row
 from sardonyx._src.compile.kernels.gemm.tile.row_blocks import RowBlock
 
 
@@ -42,6 +41,9 @@ def pixel_addresses(
     conv: Convolution, base: MemoryLocation, rows: int, block: RowBlock, _tap: LLVMValue, channel: LLVMValue
 ) -> list[str]:
     """The addresses of a channel of the pixels of a block."""
+    # Lazy: only the text of a kernel needs it.
+    from sardonyx._src.compile.kernels.gemm.tile.microkernel import clamp_row
+
     b, stride = conv.b, conv.size["pixel_stride"]
     first = b.gep(conv.x, b.load(base) + block.first_row * stride + channel)
     return [b.gep(first, clamp_row(b, r, block.num_rows) * stride) for r in range(rows)]

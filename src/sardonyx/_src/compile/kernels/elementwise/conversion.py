@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from sardonyx._src.compile.codegen.element_types import MINIFLOAT_TYPES, SHORT_INTEGERS, STORED_ELEMENTS
 from sardonyx._src.compile.codegen.expressions import Cast, Number, Scalar
-from sardonyx._src.compile.codegen.minifloats import (
-    ROUNDING_INCREMENTS,
-    decode_operation,
-    encode_operation,
-)
 from sardonyx._src.compile.kernels.elementwise.operator_call import OperatorCall, apply
 from sardonyx._src.dtypes import DataType
 
 
 def cast(call: OperatorCall) -> Scalar | None:
     """Cast between numbers and bool of any width; None for other element types."""
+    # Lazy: few models have minifloats.
+    from sardonyx._src.compile.codegen.minifloats import ROUNDING_INCREMENTS
+
     to, round_mode = call.attributes["to"], call.attributes.get("round_mode", "up")
     assert isinstance(to, int), f"attribute to of Cast must be an integer; got {to!r}"
     dtype = DataType.from_number(to)
@@ -31,6 +29,8 @@ def cast(call: OperatorCall) -> Scalar | None:
 
 def decode(x: Scalar, dtype: DataType) -> Scalar:
     """The number of an element: decodes the code of a coded type; other elements are numbers already."""
+    from sardonyx._src.compile.codegen.minifloats import decode_operation  # lazy: few models have minifloats
+
     if dtype in MINIFLOAT_TYPES and not isinstance(x, Number):
         return apply(decode_operation(dtype), x)
     if dtype not in SHORT_INTEGERS or isinstance(x, Number):
@@ -44,6 +44,8 @@ def decode(x: Scalar, dtype: DataType) -> Scalar:
 
 def encode(number: Scalar, to: DataType, *, saturate: bool = True, round_mode: str = "up") -> Scalar:
     """An element of type `to` from a number: rounded for floats, modulo 2 ** bits for integers; a code for coded types."""
+    from sardonyx._src.compile.codegen.minifloats import encode_operation  # lazy: few models have minifloats
+
     if to in SHORT_INTEGERS:
         return apply("and", Cast(DataType.UINT8, number), (1 << to.bits) - 1)
     if to not in MINIFLOAT_TYPES:

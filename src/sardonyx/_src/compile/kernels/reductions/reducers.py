@@ -16,7 +16,6 @@ from typing import Literal, TypeAlias
 
 from sardonyx._src.compile.codegen import Element, LLVMType, LLVMValue, MemoryLocation
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.math.double_functions import UNDERFLOW
 from sardonyx._src.compile.kernels.loops.lanes import shuffle
 from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.dataclass import dataclass
@@ -121,6 +120,9 @@ def emit_exp(b: KernelBuilder, x: LLVMValue) -> LLVMValue:
     Lanes whose result is 0 are replaced before the call of `exp` too: intermediate results that are subnormal cost about
     a hundred cycles.
     """
+    # Lazy: only the text of a kernel needs it.
+    from sardonyx._src.compile.codegen.math.double_functions import UNDERFLOW
+
     limit = UNDERFLOW if x.type.element == "double" else EXP_UNDERFLOW
     underflows, zero = x < limit, b.constant(0, x.type)
     return b.select(underflows, zero, b.emit_operation("exp", b.select(underflows, zero, x)))

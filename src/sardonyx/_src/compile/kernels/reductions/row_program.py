@@ -27,7 +27,6 @@ from sardonyx._src.compile.kernels.epilogue import (
 )
 from sardonyx._src.compile.kernels.loops.memory import load_vector_at, store_at
 from sardonyx._src.compile.kernels.loops.rows import loop_unrolled_vectors, rows_per_unit, summed_vector_type
-from sardonyx._src.compile.kernels.reductions.reduce import reduce_step
 from sardonyx._src.compile.kernels.reductions.row_passes import (
     Emit,
     Get,
@@ -108,6 +107,8 @@ def row_program_steps(
 
     operands: those of the program, rows of the shape of y, then columns.  sums: receive the column sums, in the shape of a row.
     """
+    from sardonyx._src.compile.kernels.reductions.reduce import reduce_step  # lazy: few models need it
+
     assert len(sums) == len(program.column_sums), "every column sum must have a tensor"
     assert all(tensor.is_dense for tensor in (*operands, y, *sums)), "row programs must have dense operands"
     rows, n = dim_product(y.shape[:axis]), dim_product(y.shape[axis:])

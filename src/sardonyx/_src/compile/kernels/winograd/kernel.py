@@ -16,8 +16,6 @@ from sardonyx._src.compile.codegen import I64, LLVMValue, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.tile.accumulators import FLOAT32_ARITHMETIC, make_microkernel
-from sardonyx._src.compile.kernels.winograd.input_transform import transform_tile
-from sardonyx._src.compile.kernels.winograd.output_transform import store_output_tile
 from sardonyx._src.compile.kernels.winograd.products import (
     WinogradProducts,
     emit_products,
@@ -53,6 +51,9 @@ def product_kernel(variant: WinogradVariant, epilogue: Epilogue) -> Kernel:
 
 def fused_module(name: str, target: Target, *, variant: WinogradVariant, epilogue: Epilogue) -> str:
     """The LLVM module of the fused kernel; all intermediate values of a group are in scratch."""
+    # Lazy: only the text of a kernel needs it.
+    from sardonyx._src.compile.kernels.winograd.input_transform import transform_tile
+
     products = make_products(target, variant, epilogue)
     b, tiles, size = products.b, products.tiles, products.tiles.size
     zero = b.constant(0, I64)
@@ -68,6 +69,9 @@ def fused_module(name: str, target: Target, *, variant: WinogradVariant, epilogu
 
 def input_transform_module(name: str, target: Target, *, variant: WinogradVariant) -> str:
     """The LLVM module of the input transform, which writes [groups, points, tiles, channels] for all groups."""
+    # Lazy: only the text of a kernel needs it.
+    from sardonyx._src.compile.kernels.winograd.input_transform import transform_tile
+
     b = KernelBuilder(target, TILE_PARAMETERS)
     tiles = load_tiles(b, variant)
     size = tiles.size
@@ -130,6 +134,9 @@ def emit_panel(
     tile_values: Callable[[LLVMValue], str],
 ) -> None:
     """Computes the output of `count` tiles, from `first` on, in the columns of a panel; tile_values: as in `emit_products`."""
+    # Lazy: only the text of a kernel needs it.
+    from sardonyx._src.compile.kernels.winograd.output_transform import store_output_tile
+
     b = products.b
     emit_products(products, count, panel, tile_values)
     with b.loop(b.constant(0, I64), count, 1, "tile") as row:

@@ -19,7 +19,6 @@ from sardonyx._src.compile.kernels.gemm.tile.accumulators import (
     init_accumulators,
     spill_accumulators,
 )
-from sardonyx._src.compile.kernels.gemm.tile.microkernel import dispatch_row_count
 from sardonyx._src.compile.kernels.gemm.tile.output import OutputMatrix, load_output_matrix, output_parameters
 from sardonyx._src.compile.kernels.gemm.tile.prefetch import CACHE_LINE_BYTES, Prefetch, share_bytes
 from sardonyx._src.compile.kernels.gemm.tile.row_blocks import count_blocks
@@ -88,6 +87,9 @@ def emit_products(
     tile_values: the address of a tile's transformed input at the first point; the tiles of a register tile are contiguous.
     Each block of rows prefetches an equal share of the weights of the next point.
     """
+    # Lazy: only the text of a kernel needs it.
+    from sardonyx._src.compile.kernels.gemm.tile.microkernel import dispatch_row_count
+
     b, m, size, num_points = products.b, products.m, products.tiles.size, products.tiles.transforms.num_points
     zero, channels, tile = b.constant(0, I64), size["channels"], m.tile
     row_counts = sorted({-(-tile.rows // 3), -(-tile.rows * 2 // 3), tile.rows})

@@ -14,7 +14,6 @@ from dataclasses import replace
 
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.conv.bf16_convolution import bf16_convolution_step, pack_bf16_weights
-from sardonyx._src.compile.kernels.conv.computed_weights import pack_computed_depthwise, pack_computed_weights
 from sardonyx._src.compile.kernels.conv.convolution import convolution_step
 from sardonyx._src.compile.kernels.conv.packed_weights import (
     ConvWeights,
@@ -25,14 +24,7 @@ from sardonyx._src.compile.kernels.conv.packed_weights import (
 )
 from sardonyx._src.compile.kernels.conv.pixel_lanes import pixel_lanes_step
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
-from sardonyx._src.compile.kernels.depthwise import depthwise
-from sardonyx._src.compile.kernels.depthwise.pointwise_depthwise import pointwise_depthwise_step
 from sardonyx._src.compile.kernels.gemm.bf16.bf16_words import BF16_PER_WORD
-from sardonyx._src.compile.kernels.gemm.unpacked.few_columns import (
-    FewColumns,
-    few_columns_step,
-    is_few_columns,
-)
 from sardonyx._src.compile.kernels.tuning import ConvTuning, GemmTuning
 from sardonyx._src.compile.kernels.winograd.convolution import winograd_steps
 from sardonyx._src.compile.kernels.winograd.cost_model import choose_transforms
@@ -172,6 +164,9 @@ def uses_im2row(conv: ComputedConvolution, target: Target) -> bool:
 
 @lowers("ComputedConv")
 def lower_computed_conv(region: LaidOutRegion[ComputedConvolution], lowering: Lowering) -> Sequence[Step]:
+    # Lazy: few models need it.
+    from sardonyx._src.compile.kernels.conv.computed_weights import pack_computed_weights
+
     (x, weights, *bias), (y,), conv = region.operands, region.results, region.config
     packed, steps = pack_computed_weights(
         weights.reshape(conv.dims), bias[0] if bias else None, conv.window, lowering.target, conv.group
@@ -186,6 +181,10 @@ def lower_computed_conv(region: LaidOutRegion[ComputedConvolution], lowering: Lo
 def lower_computed_depthwise_conv(
     region: LaidOutRegion[ComputedConvolution], lowering: Lowering
 ) -> Sequence[Step]:
+    # Lazy: few models need it.
+    from sardonyx._src.compile.kernels.conv.computed_weights import pack_computed_depthwise
+    from sardonyx._src.compile.kernels.depthwise import depthwise  # lazy: few models need it
+
     (x, weights, *bias), (y,), conv = region.operands, region.results, region.config
     packed, steps = pack_computed_depthwise(weights.reshape(conv.dims))
     operands = tuple(map(as_image, region.epilogue_operands))
@@ -206,6 +205,13 @@ def lower_conv(region: LaidOutRegion[ConvWeights], lowering: Lowering) -> Step:
 
 @lowers("PixelLanesConv")
 def lower_pixel_lanes_conv(region: LaidOutRegion[FloatConvolution], lowering: Lowering) -> Sequence[Step]:
+    # Lazy: few models need it.
+    from sardonyx._src.compile.kernels.gemm.unpacked.few_columns import (
+        FewColumns,
+        few_columns_step,
+        is_few_columns,
+    )
+
     x, y, conv, epilogue = as_planes(region.operands[0]), region.results[0], region.config, region.epilogue
     if conv.is_pointwise:
         rows, columns = x.permute((0, 2, 3, 1)), FewColumns(conv.weights.reshape(1, -1).T, conv.bias)
@@ -242,6 +248,8 @@ def lower_winograd_conv(region: LaidOutRegion[WinogradConv], lowering: Lowering)
 
 @lowers("DepthwiseConv")
 def lower_depthwise_conv(region: LaidOutRegion[DepthwiseConv], lowering: Lowering) -> Step:
+    from sardonyx._src.compile.kernels.depthwise import depthwise  # lazy: few models need it
+
     (x,), (y,), config = region.operands, region.results, region.config
     weights = lowering.constant_tensor(depthwise.pack_depthwise_weights(config.weights))
     bias = None if config.bias is None else lowering.constant_tensor(config.bias)
@@ -253,6 +261,11 @@ def lower_depthwise_conv(region: LaidOutRegion[DepthwiseConv], lowering: Lowerin
 
 @lowers("PointwiseDepthwiseConv")
 def lower_pointwise_depthwise_conv(region: LaidOutRegion[PointwiseDepthwiseConv], lowering: Lowering) -> Step:
+    from sardonyx._src.compile.kernels.depthwise import depthwise  # lazy: few models need it
+
+    # Lazy: few models need it.
+    from sardonyx._src.compile.kernels.depthwise.pointwise_depthwise import pointwise_depthwise_step
+
     (x,), (y,), config = region.operands, region.results, region.config
     weights = lowering.constant_tensor(depthwise.pack_depthwise_weights(config.weights))
     bias = lowering.constant_tensor(config.bias)

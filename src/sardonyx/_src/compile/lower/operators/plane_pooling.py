@@ -5,8 +5,6 @@ That is: indices of MaxPool, three spatial dims, other element types, open chann
 
 from __future__ import annotations
 
-from sardonyx._src.compile.kernels.pooling.line_pooling import LINE_TYPES, line_pooling_step
-from sardonyx._src.compile.kernels.pooling.plane_pooling import plane_pooling_step
 from sardonyx._src.compile.kernels.pooling.pooling import PoolingAlgorithm
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import Read, Region, Scope, Write
@@ -59,6 +57,11 @@ def match_plane_pool(op: BoundNode, scope: Scope, algorithm: PoolingAlgorithm) -
 
 @lowers("PlanePool")
 def lower_plane_pool(region: LaidOutRegion[PlanePool], lowering: Lowering) -> Step:
+    from sardonyx._src.compile.kernels.pooling.line_pooling import LINE_TYPES  # lazy: few models need it
+
+    # Lazy: few models need it.
+    from sardonyx._src.compile.kernels.pooling.plane_pooling import plane_pooling_step
+
     config, (x,) = region.config, region.operands
     if config.outputs == (0,) and x.dtype in LINE_TYPES and config.window.rank < MAX_DIMS:
         return lower_lines(config, x, region.results[0])
@@ -69,6 +72,9 @@ def lower_plane_pool(region: LaidOutRegion[PlanePool], lowering: Lowering) -> St
 
 def lower_lines(config: PlanePool, x: TensorView, y: TensorView) -> Step:
     """The pooling of one or two spatial dims; one dim becomes the rows of planes of height 1."""
+    # Lazy: few models need it.
+    from sardonyx._src.compile.kernels.pooling.line_pooling import line_pooling_step
+
     if config.window.rank == 1:
         x, y = (tensor.reshape((*tensor.shape[:-1], 1, tensor.shape[-1])) for tensor in (x, y))
     return line_pooling_step(x, y, config.algorithm, config.window.as_image())

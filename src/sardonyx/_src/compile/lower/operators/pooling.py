@@ -15,7 +15,6 @@ from sardonyx._src.compile.kernels.pooling.pixel_blocks import global_pooling_st
 from sardonyx._src.compile.kernels.pooling.pooling import PoolingAlgorithm, pooling_step
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.lower.operators.plane_pooling import BYTES, PlanePool, match_plane_pool
-from sardonyx._src.compile.lower.operators.reduce import Reduction, reduction_region, spatial_axes
 from sardonyx._src.compile.partition import FusedEpilogue, Read, Region, Scope, fused_region, matches
 from sardonyx._src.compile.partition.fusion.epilogues import fuse_epilogue
 from sardonyx._src.compile.partition.operands.window_geometry import as_image, image_window, is_image
@@ -148,6 +147,13 @@ def match_global_max_pool(op: BoundNode, scope: Scope) -> Region[object] | None:
 
 def match_global_pool(op: BoundNode, scope: Scope, kind: GlobalPoolKind) -> Region[object] | None:
     """Channels-last images have a kernel; a reduction of the rows of other images needs no copy."""
+    # Lazy: few models need it.
+    from sardonyx._src.compile.lower.operators.reduce import (
+        Reduction,
+        reduction_region,
+        spatial_axes,
+    )
+
     x = op.input(0)
     if x is None or not is_image(scope, x) or scope.shape(op.output) is None:
         return None

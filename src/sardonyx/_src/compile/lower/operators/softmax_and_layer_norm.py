@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.reductions.layer_norm import NormParams, layer_norm_step
 from sardonyx._src.compile.kernels.reductions.softmax import softmax_step
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
 from sardonyx._src.compile.partition import FusedEpilogue, Read, Region, Scope, Write, fused_region, matches
@@ -114,6 +113,12 @@ def match_layer_normalization(op: BoundNode, scope: Scope) -> Region[LayerNorm] 
 
 @lowers("LayerNorm")
 def lower_layer_norm(region: LaidOutRegion[LayerNorm], lowering: Lowering) -> Step:
+    # Lazy: only normalizations need it.
+    from sardonyx._src.compile.kernels.reductions.layer_norm import (
+        NormParams,
+        layer_norm_step,
+    )
+
     config, (*parameters, x) = region.config, region.operands
     columns, statistics = iter(parameters), dict(zip(config.statistics, region.results[1:], strict=True))
     variant = NormParams(

@@ -17,7 +17,6 @@ import numpy as np
 
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
-from sardonyx._src.compile.lower.operators.computed_slice import match_computed_slice
 from sardonyx._src.compile.partition import Alias, Read, Region, Scope, Shape, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.prepare.graph_info import MAX_ELEMENTS
@@ -154,6 +153,9 @@ class SlicedAxis:
 @matches("Slice", 13)
 def match_slice(op: BoundNode, scope: Scope) -> Region[object] | None:
     """Strided views; slices with negative steps are copied."""
+    # Lazy: few models need it.
+    from sardonyx._src.compile.lower.operators.computed_slice import match_computed_slice
+
     if scope.data_dependent_axes(op.output):
         return match_computed_slice(op, scope)
     value, slices = op.input(0), known_slices(op, scope)

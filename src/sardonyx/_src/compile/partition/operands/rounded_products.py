@@ -28,7 +28,7 @@ def rounds_product(scope: Scope, a: Value, matrix: Array | None) -> bool:
     """Whether the factors of a product of a by a constant matrix [..., K, N] are rounded to bfloat16, or have been bfloat16 before they were promoted."""
     if matrix is None or not favors_bf16_products(scope.target):
         return False
-    is_exact = matrix.dtype == DataType.BFLOAT16.numpy and is_bfloat16(scope, a)
+    is_exact = is_bfloat16(scope, a) and matrix.dtype == DataType.BFLOAT16.numpy
     return (scope.rounds_factors or is_exact) and has_many_terms(scope, matrix)
 
 

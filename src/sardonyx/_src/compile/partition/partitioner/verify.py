@@ -10,7 +10,6 @@ from types import NoneType
 
 from sardonyx._src.compile.codegen.expressions import Local, topological_order
 from sardonyx._src.compile.partition import FusedEpilogue, Region, RegionGraph
-from sardonyx._src.compile.partition.partitioner.subgraphs import SubgraphScope
 from sardonyx._src.compile.partition.partitioner.verify_roles import RoleVerifier
 from sardonyx._src.compile.partition.regions.region import Fallback, describe, name_of
 from sardonyx._src.compile.program.steps.guards import can_hold
@@ -148,6 +147,9 @@ class RegionVerifier:
 
     def verify_subgraph(self, region: Region[object], body: RegionGraph) -> None:
         """The regions of an inlined subgraph, and that the region reads what the subgraph captures."""
+        # Lazy: few models need it.
+        from sardonyx._src.compile.partition.partitioner.subgraphs import SubgraphScope
+
         assert isinstance(body.scope, SubgraphScope), (
             f"{describe(region)}: a subgraph must have a SubgraphScope"
         )

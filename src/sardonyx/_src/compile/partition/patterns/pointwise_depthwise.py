@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWeights, pack_conv_weights
-from sardonyx._src.compile.kernels.depthwise.pointwise_depthwise import ring_size
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.tuning import ConvTuning, PointwiseDepthwiseTuning
 from sardonyx._src.compile.partition import BoundNode, FusedEpilogue, Read, Region, Scope, Write, fuses
@@ -72,6 +71,9 @@ def bind_depthwise(scope: Scope, activation: FusedEpilogue) -> BoundNode | None:
 
 def is_profitable(pointwise: FloatConvolution, depthwise: FloatConvolution) -> bool:
     """Whether the fused kernel supports both convolutions, and is faster than two kernels."""
+    # Lazy: few models need it.
+    from sardonyx._src.compile.kernels.depthwise.pointwise_depthwise import ring_size
+
     window, weights = depthwise.window, pointwise.weights
     shared_rows = window.spans[0] - window.strides[0]
     top = window.begin_pads[0]

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from sardonyx._src.compile.codegen import Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.bf16.bf16_arithmetic import BF16_ARITHMETIC
 from sardonyx._src.compile.kernels.gemm.bf16.bf16_words import BF16_PER_WORD, copy_rounded, padded_words
-from sardonyx._src.compile.kernels.gemm.floats.loop_nest import matmul_module, matmul_parameters
-from sardonyx._src.compile.kernels.gemm.floats.matmul import matmul_steps
-from sardonyx._src.compile.kernels.gemm.packing.panels import Panels
 from sardonyx._src.compile.program import Buffer, Kernel, KernelArgument, Step, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, dim_product, exact_div
+
+if TYPE_CHECKING:
+    from sardonyx._src.compile.kernels.gemm.packing.panels import Panels
+
 
 ROUNDING_PARAMETERS = Parameters("x", "words", "x_row", "count", "row_words")
 
@@ -33,6 +35,13 @@ def bf16_matmul_steps(
     operands: tuple[TensorView, ...] = (),
 ) -> list[Step]:
     """y [..., M, N] = epilogue(a [..., M, words] @ b + bias), as in `matmul_steps`; a: a view from `view_as_words`."""
+    # Lazy: few models need it.
+    from sardonyx._src.compile.kernels.gemm.floats.loop_nest import (
+        matmul_module,
+        matmul_parameters,
+    )
+    from sardonyx._src.compile.kernels.gemm.floats.matmul import matmul_steps  # lazy: few models need it
+
     epilogue, has_bias = epilogue or Epilogue(), bias is not None
     source = partial(
         matmul_module,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ml_dtypes
 import numpy as np
 
 from sardonyx._src.compile.codegen import Target
@@ -20,6 +19,8 @@ WORDS: np.dtype[np.generic] = np.dtype("<i4")
 
 def round_to_bits(array: Array) -> Array:
     """The bits of the elements rounded to bfloat16, uint16."""
+    import ml_dtypes  # lazy: few models need it
+
     return array.astype(ml_dtypes.bfloat16).view(np.uint16)
 
 

@@ -9,17 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant
-from sardonyx._src.compile.kernels.gemm.packing.panels import Panels, choose_panel_tile
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import RegisterTile, choose_int8_tile
 from sardonyx._src.compile.program import Buffer, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Known, ceil_div, dim_product, exact_div
+
+if TYPE_CHECKING:
+    from sardonyx._src.compile.kernels.gemm.packing.panels import Panels
+
 
 INT8_PER_WORD = 4
 
@@ -86,6 +90,12 @@ def pack_int8_panels(b: Array, tile: RegisterTile) -> Array:
 
 def pack_int8_constant(b: Array, target: Target, name: str = "", rows: Known | None = None) -> Panels:
     """Packs a constant [..., k, columns] int8; rows: the rows of the product, if AMX may be used for it; else None."""
+    # Lazy: few models need it.
+    from sardonyx._src.compile.kernels.gemm.packing.panels import (
+        Panels,
+        choose_panel_tile,
+    )
+
     *batch, k, columns = b.shape
     tile = choose_panel_tile(columns, target)
     if rows is not None:

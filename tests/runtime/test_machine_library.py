@@ -14,11 +14,13 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.linker.features import saved_program_machine
 from sardonyx._src.compile.llvm import jit, kernel_library, loaded_kernels
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.llvm.kernel_library import cached_path, class_library
-from sardonyx._src.runtime.kernel_library import background, building
+from sardonyx._src.compile.pipeline import compile_model
+from sardonyx._src.runtime.kernel_library import background
 from sardonyx._src.runtime.kernel_library.background import OPTION, marker_of, request_library
 from sardonyx._src.runtime.kernel_library.building import build_cached_library
 from sardonyx._src.runtime.kernel_library.variants import variant_models
@@ -43,7 +45,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def started(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The markers of processes that were to be started."""
     markers: list[Path] = []
-    monkeypatch.setattr(background, "start_builder", lambda marker: markers.append(marker) or True)
+
+    def record(marker: Path) -> bool:
+        markers.append(marker)
+        return True
+
+    monkeypatch.setattr(background, "start_builder", record)
     return markers
 
 
@@ -62,15 +69,16 @@ def test_a_session_uses_the_library_of_the_machine(folder: Path, monkeypatch: py
     monkeypatch.setattr(loaded_kernels, "LOADED", {})
     library = class_library(host_target().class_name)
     assert library is not None
-    monkeypatch.setattr(jit, "library_code", lambda module: library.get(module.name))
+    monkeypatch.setattr(jit, "library_code", lambda module, _: library.get(module.name))
     monkeypatch.setattr(loaded_kernels, "default_cache", lambda: None)
     compiled: list[str] = []
     compile_module = jit.compile_module
-    monkeypatch.setattr(
-        jit,
-        "compile_module",
-        lambda text, *args, **kw: (compiled.append(text), compile_module(text, *args, **kw))[1],
-    )
+
+    def record(text: str, target: Target, *, quick: bool = False) -> bytes:
+        compiled.append(text)
+        return compile_module(text, target, quick=quick)
+
+    monkeypatch.setattr(jit, "compile_module", record)
     assert sx.Session(sx.from_text(TEXT), engine="native").run({"x": x})["y"].tobytes() == expected.tobytes()
     assert not [text for text in compiled if "@sx_" in text], "kernels are those of the library"
 
@@ -216,6 +224,6 @@ def test_variants_are_models_that_the_engine_compiles_whole() -> None:
     for name, model in variant_models():
         families.setdefault(name.rpartition(" ")[0], model)
     for model in families.values():
-        executable = building.compile_model(model, host_target())
+        executable = compile_model(model, host_target())
         assert not [a for a in executable.program.actions if type(a).__name__ == "FallbackOp"]
     assert len(families) == 5

@@ -18,6 +18,7 @@ from sardonyx._src.dataclass import dataclass
 Element = Literal[
     "float", "double", "i1", "i8", "i16", "i32", "i64", "i128", "u8", "u16", "u32", "u64", "f16", "b16"
 ]
+LLVM_ELEMENTS = {"u8": "i8", "u16": "i16", "u32": "i32", "u64": "i64", "f16": "i16", "b16": "i16"}
 INTRINSIC_SUFFIXES = {"float": "f32", "double": "f64"}
 BITCAST_ELEMENTS: dict[Element, Element] = {"float": "i32", "double": "i64", "i32": "float", "i64": "double"}
 
@@ -34,14 +35,13 @@ class LLVMType:
     lanes: int = 1
 
     def __str__(self) -> str:
-        return self.llvm_element if self.lanes == 1 else f"<{self.lanes} x {self.llvm_element}>"
+        element = LLVM_ELEMENTS.get(self.element, self.element)
+        return element if self.lanes == 1 else f"<{self.lanes} x {element}>"
 
     @property
     def llvm_element(self) -> str:
         """The element type in LLVM's syntax, which has no signedness: `i8` for `u8`, `i16` for float16 and bfloat16."""
-        if self.is_half:
-            return "i16"
-        return self.element.replace("u", "i") if self.is_unsigned else self.element
+        return LLVM_ELEMENTS.get(self.element, self.element)
 
     @property
     def suffix(self) -> str:

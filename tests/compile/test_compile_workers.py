@@ -156,6 +156,42 @@ def test_few_modules_start_no_worker(tmp_path: Path) -> None:
     assert async_compile.ActiveCompiler.compiler is None
 
 
+def test_the_longest_module_is_compiled_first() -> None:
+    done: list[int] = []
+    pool = WorkerPool(
+        1, lambda: done.append(next(i for i in range(4) if jobs[i].done.is_set() and i not in done))
+    )
+    assert pool.query_host_info() is not None
+    pool.workers[0].process.send_signal(signal.SIGSTOP)  # during the first job
+    jobs = make_jobs([TWICE, *(TWICE + "\n" * length for length in (1000, 3000, 2000))])
+    pool.submit(jobs[0])
+    while not pool.jobs.empty():
+        time.sleep(0.001)
+    for job in jobs[1:]:
+        pool.submit(job)
+    pool.workers[0].process.send_signal(signal.SIGCONT)
+    assert all(job.done.wait(60) for job in jobs)
+    pool.shut_down()
+    assert done == [0, 2, 3, 1]
+
+
+ONE_MODULE = """
+import sys
+from compile.test_jit import TWICE
+from sardonyx._src.compile.llvm import async_compile, jit
+with async_compile.async_compilation(2):
+    jit.compile_module_async(jit.Module.of_text(TWICE), None)
+    code = jit.object_code(jit.Module.of_text(TWICE), None)
+    print(len(async_compile.ActiveCompiler.compiler.pool.workers), len(code) > 100, "llvmlite" in sys.modules)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the processor is known without LLVM under Linux")
+def test_a_process_without_llvm_gives_one_module_to_a_worker() -> None:
+    process, _ = start_process(f"print(flush=True)\n{ONE_MODULE}")
+    assert (process.communicate(timeout=60)[0], process.returncode) == ("1 True False\n", 0)
+
+
 def test_more_modules_are_compiled_by_workers_and_cached(tmp_path: Path) -> None:
     reports: list[tuple[int, int]] = []
     before = PROGRESS.done, PROGRESS.known
@@ -274,7 +310,8 @@ except KeyboardInterrupt:
 
 def start_process(code: str) -> tuple[subprocess.Popen[str], list[int]]:
     """Starts a process that has workers; returns it and the process ids of the workers."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    folders = (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", ""))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, folders))}
     process = subprocess.Popen(
         [sys.executable, "-c", code],
         env=environment,

@@ -18,7 +18,7 @@ from sardonyx._src.compile.llvm.compile_progress import PROGRESS
 from sardonyx._src.compile.llvm.compile_workers import MAX_WORKERS, CompileJob, WorkerPool, encode_request
 from sardonyx._src.dataclass import dataclass
 
-MIN_MODULES = 3  # for fewer modules, no worker is started
+MIN_MODULES = 3  # for fewer modules, no worker is started if this process has loaded LLVM
 TextFactory = Callable[[], str]
 JobKey = tuple[str, str]  # keys of a target and of a module
 
@@ -29,7 +29,7 @@ class AsyncCompiler:
 
     users: the number of `async_compilation` blocks that are being executed.
     jobs: the submitted jobs.
-    deferred: functions that make jobs, kept until there are `MIN_MODULES` of them.
+    deferred: functions that make jobs, kept until a worker is started for them.
     """
 
     pool: WorkerPool
@@ -94,14 +94,18 @@ def query_host_info() -> dict[str, str] | None:
 
 
 def submit_module(target: Target, module_key: str, text: TextFactory, *, quick: bool = False) -> None:
-    """Queues a module for the workers, if there is a pool; the first few are held back until starting a worker pays."""
+    """Queues a module for the workers, if there is a pool; the first few are held back until starting a worker pays.
+
+    It pays at once if LLVM would have to be loaded here, which takes as long in a worker, and no memory of this process.
+    """
     key = (target.key, module_key)
     with LOCK:
         active = ActiveCompiler.compiler
         if active is None or active.pool.is_over or key in active.jobs or key in active.deferred:
             return
         active.deferred[key] = lambda: CompileJob(encode_request(text(), target, quick=quick))
-        if len(active.deferred) < MIN_MODULES and not active.pool.threads:
+        is_loaded = "llvmlite" in sys.modules
+        if len(active.deferred) < MIN_MODULES and is_loaded and not active.pool.threads:
             return
         deferred, active.deferred = active.deferred, {}
         jobs = {job_key: make_job() for job_key, make_job in deferred.items()}

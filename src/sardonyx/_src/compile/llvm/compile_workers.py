@@ -29,8 +29,10 @@ import threading
 from collections.abc import Callable
 from dataclasses import field
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
-from queue import SimpleQueue
+from queue import PriorityQueue
+from typing import TypeAlias
 
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.llvm import compiler
@@ -41,6 +43,7 @@ from sardonyx._src.threads import start_thread
 STARTUP_TIMEOUT = 20.0  # seconds
 MAX_RESPONSE_BYTES = 1 << 30
 MAX_WORKERS = 8  # in the pool of a process
+QueuedJob: TypeAlias = "tuple[int, int, CompileJob | None]"  # its place in the queue; None ends a thread
 log = logging.getLogger(__name__)
 
 
@@ -150,13 +153,17 @@ class Worker:
 
 
 class WorkerPool:
-    """Up to `max_workers` workers, started as jobs arrive, each with a thread of this process that waits for it."""
+    """Up to `max_workers` workers, started as jobs arrive, each with a thread of this process that waits for it.
+
+    The longest modules are compiled first, so that the workers are done at about the same time.
+    """
 
     def __init__(self, max_workers: int, on_done: Callable[[], None] = lambda: None) -> None:
         """on_done: called, in a thread of the pool, after each job."""
         self.max_workers, self.on_done = min(max_workers, MAX_WORKERS), on_done
         self.lock = threading.RLock()
-        self.jobs: SimpleQueue[CompileJob | None] = SimpleQueue()
+        self.serial = count()
+        self.jobs: PriorityQueue[QueuedJob] = PriorityQueue()
         self.pending = 0  # jobs that are not done
         self.workers: list[Worker] = []
         self.threads: list[threading.Thread] = []
@@ -175,7 +182,7 @@ class WorkerPool:
         with self.lock:
             if not self.is_over:
                 self.pending += 1
-                self.jobs.put(job)
+                self.jobs.put((-len(job.request), next(self.serial), job))
                 if self.pending > len(self.threads) < self.max_workers:
                     self.start_thread()
                 return
@@ -214,7 +221,7 @@ class WorkerPool:
             info = worker.read_host_info()
             self.host_info = self.host_info or info
             self.is_up.set()
-            while (job := self.jobs.get()) is not None:
+            while (job := self.jobs.get()[-1]) is not None:
                 worker.compile(job)
                 self.finish(job)
         except (OSError, ValueError, WorkerError) as error:
@@ -250,7 +257,7 @@ class WorkerPool:
             self.is_over = True
             self.is_up.set()
             while not self.jobs.empty():
-                job = self.jobs.get()
+                job = self.jobs.get()[-1]
                 if job is not None:
                     job.done.set()
 
@@ -260,7 +267,7 @@ class WorkerPool:
         with self.lock:
             threads, workers = [*self.threads], [*self.workers]
             for _ in threads:
-                self.jobs.put(None)
+                self.jobs.put((1, next(self.serial), None))
         for worker in workers:
             worker.process.kill()
         for thread in threads:

@@ -45,6 +45,7 @@ NAMED_OPERATORS = (
     "compile/prepare/decompositions/",
     "grad/operators/",
     "check/rules/",
+    "runtime/kernel_library/variants/",
     "train/losses/",
     "train/optimizers/",
     "cli/",

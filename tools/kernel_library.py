@@ -42,7 +42,7 @@ def models_of(groups: Sequence[str], pattern: str) -> Iterator[Model]:
 
 
 def frequent_kernels(target: Target, models: Iterator[Model], least: int) -> list[Kernel]:
-    """The kernels that at least so many models have."""
+    """The kernels that at least `least` models have."""
     kernels = [*kernels_of(models, target)]
     uses = Counter(kernel.key for kernel in kernels)
     return [kernel for kernel in kernels if uses[kernel.key] >= least]

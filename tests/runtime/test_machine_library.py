@@ -17,12 +17,13 @@ import sardonyx as sx
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.linker.features import saved_program_machine
 from sardonyx._src.compile.llvm import jit, kernel_library, loaded_kernels
-from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.llvm.jit import compile_module, host_target
 from sardonyx._src.compile.llvm.kernel_library import cached_path, class_library
 from sardonyx._src.compile.pipeline import compile_model
-from sardonyx._src.runtime.kernel_library import background
-from sardonyx._src.runtime.kernel_library.background import OPTION, marker_of, request_library
+from sardonyx._src.runtime.kernel_library import background, building
+from sardonyx._src.runtime.kernel_library.background import OPTION, request_library
 from sardonyx._src.runtime.kernel_library.building import build_cached_library
+from sardonyx._src.runtime.kernel_library.machine_files import marker_of
 from sardonyx._src.runtime.kernel_library.variants import variant_models
 
 pytestmark = pytest.mark.skipif(
@@ -46,11 +47,11 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The markers of processes that were to be started."""
     markers: list[Path] = []
 
-    def record(marker: Path) -> bool:
+    def start(marker: Path) -> bool:
         markers.append(marker)
         return True
 
-    monkeypatch.setattr(background, "start_builder", record)
+    monkeypatch.setattr(background, "start_builder", start)
     return markers
 
 
@@ -72,7 +73,6 @@ def test_a_session_uses_the_library_of_the_machine(folder: Path, monkeypatch: py
     monkeypatch.setattr(jit, "library_code", lambda module, _: library.get(module.name))
     monkeypatch.setattr(loaded_kernels, "default_cache", lambda: None)
     compiled: list[str] = []
-    compile_module = jit.compile_module
 
     def record(text: str, target: Target, *, quick: bool = False) -> bytes:
         compiled.append(text)
@@ -80,6 +80,7 @@ def test_a_session_uses_the_library_of_the_machine(folder: Path, monkeypatch: py
 
     monkeypatch.setattr(jit, "compile_module", record)
     assert sx.Session(sx.from_text(TEXT), engine="native").run({"x": x})["y"].tobytes() == expected.tobytes()
+    assert loaded_kernels.LOADED, "the second session loads kernels"
     assert not [text for text in compiled if "@sx_" in text], "kernels are those of the library"
 
 

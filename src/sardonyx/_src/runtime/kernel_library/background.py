@@ -17,9 +17,10 @@ from sardonyx._src.compile.linker.features import saved_program_machine
 from sardonyx._src.compile.llvm.cache import open_private
 from sardonyx._src.compile.llvm.compile_workers import WorkerError, worker_command
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.compile.llvm.kernel_library import SUFFIX, cached_path, class_library
+from sardonyx._src.compile.llvm.kernel_library import SUFFIX, class_library
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.private_files import make_private_folder
+from sardonyx._src.runtime.kernel_library.machine_files import library_files, marker_of
 from sardonyx._src.runtime.limits.memory_limits import usable_memory
 
 OPTION = "SARDONYX_KERNEL_LIBRARY"
@@ -54,17 +55,6 @@ def is_allowed() -> bool:
     if choice or saved_program_machine() is None:
         return choice == "build" and saved_program_machine() is not None
     return "pytest" not in sys.modules and not any(map(os.environ.get, REASONS_AGAINST))
-
-
-def marker_of(name: str) -> Path | None:
-    """The file that exists while a process compiles the library of a class for these sources."""
-    path = cached_path(name)
-    return None if path is None else path.with_suffix(".building")
-
-
-def library_files(folder: Path, name: str) -> list[Path]:
-    """The libraries of a class for any sources, and the markers of those that are compiled."""
-    return [path for path in folder.glob(f"{name}-{'[0-9a-f]' * 16}.*") if path.suffix != ".tmp"]
 
 
 def has_recent_library(folder: Path, name: str) -> bool:

@@ -24,7 +24,7 @@ from sardonyx._src.compile.program import Kernel
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.io.private_files import make_private_folder
 from sardonyx._src.ir import Model
-from sardonyx._src.runtime.kernel_library.background import library_files, marker_of
+from sardonyx._src.runtime.kernel_library.machine_files import library_files, marker_of
 from sardonyx._src.runtime.kernel_library.variants import variant_models
 from sardonyx._src.runtime.limits.thread_pool import run_loop_module
 from sardonyx._src.runtime.programs.arrays import FIELDS, entry_module
@@ -58,7 +58,7 @@ def library_modules(kernels: Iterable[Kernel], target: Target) -> dict[str, Modu
 def compile_modules(
     modules: Sequence[Module], target: Target, workers: int, progress: Progress = lambda done, known: None
 ) -> dict[str, bytes]:
-    """The object code of modules by their names, compiled for a target by so many workers at a time."""
+    """The object code of modules by their names, compiled for a target.  workers: the number of processes."""
     codes: dict[str, bytes] = {}
     for first in range(0, len(modules), WORKER_MODULES):
         part = modules[first : first + WORKER_MODULES]

@@ -20,7 +20,7 @@ from sardonyx._src.runtime.kernel_library.variants.variant_builder import (
 
 
 @dataclass(frozen=True, slots=True)
-class Convolution:
+class ConvolutionVariant:
     """A convolution of an image [N, C, ...] by weights, with attributes."""
 
     image: Dims
@@ -53,47 +53,51 @@ def models() -> Iterator[Model]:
     yield from map(pools, SIZES)
 
 
-def dense(channels: int) -> Iterator[Convolution]:
+def dense(channels: int) -> Iterator[ConvolutionVariant]:
     """Those that most networks have, to a number of channels."""
-    yield Convolution((1, 32, 14, 14), (channels, 32, 1, 1))
-    yield Convolution((1, 32, 14, 14), (channels, 32, 3, 3), SAME_3)
-    yield Convolution((1, 32, 14, 14), (channels, 32, 3, 3), HALF_3)
-    yield Convolution((1, 3, 32, 32), (channels, 3, 3, 3), HALF_3)
-    yield Convolution((1, 3, 32, 32), (channels, 3, 3, 3), SAME_3)
+    yield ConvolutionVariant((1, 32, 14, 14), (channels, 32, 1, 1))
+    yield ConvolutionVariant((1, 32, 14, 14), (channels, 32, 3, 3), SAME_3)
+    yield ConvolutionVariant((1, 32, 14, 14), (channels, 32, 3, 3), HALF_3)
+    yield ConvolutionVariant((1, 3, 32, 32), (channels, 3, 3, 3), HALF_3)
+    yield ConvolutionVariant((1, 3, 32, 32), (channels, 3, 3, 3), SAME_3)
 
 
-def rare(channels: int) -> Iterator[Convolution]:
-    yield Convolution((1, 3, 32, 32), (channels, 3, 7, 7), {"pads": [3, 3, 3, 3], "strides": [2, 2]})
-    yield Convolution((1, 1, 32, 32), (channels, 1, 3, 3), SAME_3)
-    yield Convolution((1, 1, 32, 32), (channels, 1, 5, 5))
-    yield Convolution((1, 4, 32, 32), (channels, 4, 3, 3), SAME_3)
-    yield Convolution((1, 8, 32, 32), (channels, 8, 3, 3), SAME_3)
-    yield Convolution(("N", 32, "H", "W"), (channels, 32, 3, 3), SAME_3)
-    yield Convolution((1, 32, 14, 14), (channels, 32, 5, 5), SAME_5)
-    yield Convolution((1, 32, 14, 14), (channels, 32, 1, 1), {"strides": [2, 2]})
-    yield Convolution((1, 32, 14, 14), (channels, 32, 3, 3), {"pads": [2, 2, 2, 2], "dilations": [2, 2]})
-    yield Convolution((1, 3, 32, 32), (channels, 3, 4, 4), {"strides": [4, 4]})
-    yield Convolution((1, 32, 50), (channels, 32, 3), {"pads": [1, 1]})
-    yield Convolution((1, 32, "L"), (channels, 32, 5), {"pads": [2, 2]})
-    yield Convolution((1, 1, 200), (channels, 1, 16), {"strides": [8]})
-    yield Convolution((1, 64, 14, 14), (channels * 4, 16, 3, 3), {**SAME_3, "group": 4})
-    yield Convolution((1, 4, 6, 14, 14), (channels, 4, 3, 3, 3), {"pads": [1] * 6})
-    yield Convolution((1, 32, 14, 14), (32, channels, 2, 2), {"strides": [2, 2]}, "ConvTranspose")
-    yield Convolution(
+def rare(channels: int) -> Iterator[ConvolutionVariant]:
+    yield ConvolutionVariant((1, 3, 32, 32), (channels, 3, 7, 7), {"pads": [3, 3, 3, 3], "strides": [2, 2]})
+    yield ConvolutionVariant((1, 1, 32, 32), (channels, 1, 3, 3), SAME_3)
+    yield ConvolutionVariant((1, 1, 32, 32), (channels, 1, 5, 5))
+    yield ConvolutionVariant((1, 4, 32, 32), (channels, 4, 3, 3), SAME_3)
+    yield ConvolutionVariant((1, 8, 32, 32), (channels, 8, 3, 3), SAME_3)
+    yield ConvolutionVariant(("N", 32, "H", "W"), (channels, 32, 3, 3), SAME_3)
+    yield ConvolutionVariant((1, 32, 14, 14), (channels, 32, 5, 5), SAME_5)
+    yield ConvolutionVariant((1, 32, 14, 14), (channels, 32, 1, 1), {"strides": [2, 2]})
+    yield ConvolutionVariant(
+        (1, 32, 14, 14), (channels, 32, 3, 3), {"pads": [2, 2, 2, 2], "dilations": [2, 2]}
+    )
+    yield ConvolutionVariant((1, 3, 32, 32), (channels, 3, 4, 4), {"strides": [4, 4]})
+    yield ConvolutionVariant((1, 32, 50), (channels, 32, 3), {"pads": [1, 1]})
+    yield ConvolutionVariant((1, 32, "L"), (channels, 32, 5), {"pads": [2, 2]})
+    yield ConvolutionVariant((1, 1, 200), (channels, 1, 16), {"strides": [8]})
+    yield ConvolutionVariant((1, 64, 14, 14), (channels * 4, 16, 3, 3), {**SAME_3, "group": 4})
+    yield ConvolutionVariant((1, 4, 6, 14, 14), (channels, 4, 3, 3, 3), {"pads": [1] * 6})
+    yield ConvolutionVariant((1, 32, 14, 14), (32, channels, 2, 2), {"strides": [2, 2]}, "ConvTranspose")
+    yield ConvolutionVariant(
         (1, 32, 14, 14), (32, channels, 4, 4), {"strides": [2, 2], "pads": [1, 1, 1, 1]}, "ConvTranspose"
     )
-    yield Convolution((1, 32, 50), (32, channels, 4), {"strides": [2], "pads": [1, 1]}, "ConvTranspose")
+    yield ConvolutionVariant(
+        (1, 32, 50), (32, channels, 4), {"strides": [2], "pads": [1, 1]}, "ConvTranspose"
+    )
 
 
-def depthwise(size: int) -> Iterator[Convolution]:
+def depthwise(size: int) -> Iterator[ConvolutionVariant]:
     image = (1, 32, size, size)
     for attributes, window in ((SAME_3, 3), (HALF_3, 3), (SAME_5, 5), (HALF_5, 5)):
-        yield Convolution(image, (32, 1, window, window), {**attributes, "group": 32})
-    yield Convolution(image, (32, 1, 7, 7), {"pads": [3, 3, 3, 3], "group": 32})
+        yield ConvolutionVariant(image, (32, 1, window, window), {**attributes, "group": 32})
+    yield ConvolutionVariant(image, (32, 1, 7, 7), {"pads": [3, 3, 3, 3], "group": 32})
 
 
 def model_of(
-    convolution: Convolution, activations: Mapping[str, Rule], *, has_residuals: bool = False
+    convolution: ConvolutionVariant, activations: Mapping[str, Rule], *, has_residuals: bool = False
 ) -> Model:
     """A convolution with each activation, and with a residual before or after one."""
     b = VariantBuilder()
@@ -109,7 +113,7 @@ def model_of(
     return b.finish()
 
 
-def convolve(b: VariantBuilder, c: Convolution) -> Any:
+def convolve(b: VariantBuilder, c: ConvolutionVariant) -> Any:
     call: Any = b.Conv if c.operator == "Conv" else b.ConvTranspose
     return call(b.operand(*c.image), b.weight(*c.weights), b.weight(c.out_channels), **c.attributes)
 

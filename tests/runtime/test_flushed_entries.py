@@ -13,6 +13,7 @@ import pytest
 import sardonyx as sx
 from models import parse_model
 from sardonyx._src.compile.linker import features
+from sardonyx._src.runtime.identity.records import wait_for_records
 
 pytestmark = pytest.mark.skipif(
     features.saved_program_machine() is None, reason="programs are not saved here"
@@ -22,6 +23,7 @@ SECONDS = 30.0
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    wait_for_records()  # threads of earlier tests would write theirs into this folder
     monkeypatch.setenv("SARDONYX_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 

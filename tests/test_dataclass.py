@@ -149,7 +149,7 @@ def derived_from_init_variable(decorator: Decorator) -> type:
     @decorator(slots=True)
     class Base:
         x: int
-        start: InitVar[int] = 4  # type: ignore[assignment]
+        start: InitVar[int] = 4  # type: ignore[assignment]  # mypy knows the standard decorator only
 
         def __post_init__(self, start: int) -> None:
             self.x += start

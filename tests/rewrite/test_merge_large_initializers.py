@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import numpy as np
 import pytest
 
@@ -65,11 +67,11 @@ def test_a_model_is_sampled_once_although_the_pass_sweeps_again(monkeypatch: pyt
     sampled: list[Tensor] = []
     original = merge_initializers.sample
 
-    def record(tensor: Tensor) -> object:
+    def sample(tensor: Tensor) -> Hashable:
         sampled.append(tensor)
         return original(tensor)
 
-    monkeypatch.setattr(merge_initializers, "sample", record)
+    monkeypatch.setattr(merge_initializers, "sample", sample)
     tensors = [Tensor.of(RNG.standard_normal(SHAPE, np.float32)) for _ in range(3)]
     tensors.append(Tensor.of(tensors[0].numpy().copy()))
     assert names_left(model_of(tensors)) == ["w0", "w1", "w2"]

@@ -5,7 +5,7 @@ hundreds of such classes, creates objects of half of them and compares those of 
 placeholders.  The first use of one generates it.  The initializer, comparison and hash, which most classes need and
 nothing else, have generators here; the fields, which `replace` needs, are made without the methods.  For any other
 attribute the standard decorator is applied to a copy of the class, and all that it generates is taken over.
-Classes without slots, or with annotations other than of fields, are left to the standard decorator.
+Classes without slots, or with annotations other than of fields and class variables, are left to the standard decorator.
 
 `field`, `replace` and the other functions of `dataclasses` work on these classes.
 """
@@ -19,6 +19,7 @@ from dataclasses import MISSING, Field
 from typing import TYPE_CHECKING, Any
 
 UNUSUAL_ANNOTATIONS = ("ClassVar", "InitVar", "KW_ONLY")
+CLASS_VARIABLE = "ClassVar["  # how annotations of attributes begin that are no fields
 DECLARED = ["__dataclass_fields__", "__dataclass_params__", "__match_args__"]
 DECLARED += ["__replace__"] if sys.version_info >= (3, 13) else []
 ORDERINGS = ("__lt__", "__le__", "__gt__", "__ge__")
@@ -36,8 +37,8 @@ else:
 
 
 def decorate(written: type, options: dict[str, Any]) -> type:
-    annotations = written.__annotations__.values()
-    is_usual = not any(word in str(note) for note in annotations for word in UNUSUAL_ANNOTATIONS)
+    notes = [str(note).removeprefix(CLASS_VARIABLE) for note in written.__annotations__.values()]
+    is_usual = not any(word in note for note in notes for word in UNUSUAL_ANNOTATIONS)
     if is_usual and options.get("slots"):
         return with_slots(written, options)
     return dataclasses.dataclass(**options)(written)
@@ -45,7 +46,7 @@ def decorate(written: type, options: dict[str, Any]) -> type:
 
 def with_slots(written: type, options: dict[str, Any]) -> type:
     """The class with slots for its fields, and a placeholder for each attribute that is generated."""
-    fields = written.__annotations__
+    fields = field_names(written)
     body = {name: value for name, value in body_of(written).items() if name not in fields}
     if "__eq__" in body and body.get("__hash__") is None:
         body.pop("__hash__", None)  # Python's own consequence of __eq__; the decorator decides
@@ -60,6 +61,12 @@ def with_slots(written: type, options: dict[str, Any]) -> type:
     for name in generated_names(options):
         body.setdefault(name, Placeholder(name, written, options))
     return new_class(written, body)
+
+
+def field_names(written: type) -> list[str]:
+    """The annotated attributes of a class that are fields."""
+    annotations = written.__annotations__.items()
+    return [name for name, note in annotations if not str(note).startswith(CLASS_VARIABLE)]
 
 
 def body_of(written: type) -> dict[str, Any]:
@@ -120,7 +127,7 @@ class Placeholder:
         elif self.name == "__hash__":
             target.__hash__ = hashing(self.written, self.fields())  # type: ignore[method-assign,assignment]
         elif self.name == "__dataclass_fields__" and not self.bases:
-            setattr(target, self.name, self.fields())
+            setattr(target, self.name, self.all_fields())
         else:
             self.take_over_standard(target)
 
@@ -144,7 +151,7 @@ class Placeholder:
         is_frozen = bool(self.options.get("frozen"))
         if not self.bases and is_simple(self.written, self.options):
             written = self.written.__dict__
-            given = {name: written.get(name, MISSING) for name in self.written.__annotations__}
+            given = {name: written.get(name, MISSING) for name in field_names(self.written)}
             return initializer(self.written, given, (), is_frozen)
         fields = self.fields()
         by_keyword = [name for name, field in fields.items() if field.kw_only]
@@ -152,6 +159,12 @@ class Placeholder:
 
     def fields(self) -> dict[str, Field[Any]]:
         """The fields by name, those of base classes included."""
+        fields = self.all_fields()
+        variables = set(self.written.__annotations__).difference(field_names(self.written))
+        return {name: field for name, field in fields.items() if name not in variables}
+
+    def all_fields(self) -> dict[str, Field[Any]]:
+        """`__dataclass_fields__`: fields, and class variables."""
         options = {"init": False, "repr": False, "eq": False, "kw_only": self.options.get("kw_only", False)}
         if self.bases:  # a frozen class may only have frozen bases
             options["frozen"] = self.options.get("frozen", False)

@@ -30,14 +30,14 @@ def package(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", ["item", "inner"])
 def test_the_specification_is_that_of_the_standard_finder(package: Path, name: str) -> None:
-    found = BytecodeFinder(PACKAGE).find_spec(f"{PACKAGE}.{name}", [str(package)])
+    spec = BytecodeFinder(PACKAGE).find_spec(f"{PACKAGE}.{name}", [str(package)])
     standard = PathFinder.find_spec(f"{PACKAGE}.{name}", [str(package)])
-    assert found is not None
+    assert spec is not None
     assert standard is not None
     for attribute in ("name", "origin", "cached", "has_location", "parent", "submodule_search_locations"):
-        assert getattr(found, attribute) == getattr(standard, attribute)
-    assert isinstance(found.loader, BytecodeLoader)
-    assert found.loader.get_source(f"{PACKAGE}.{name}") == standard.loader.get_source(f"{PACKAGE}.{name}")  # type: ignore[union-attr]
+        assert getattr(spec, attribute) == getattr(standard, attribute)
+    assert isinstance(spec.loader, BytecodeLoader)
+    assert spec.loader.get_source(f"{PACKAGE}.{name}") == standard.loader.get_source(f"{PACKAGE}.{name}")  # type: ignore[union-attr]
 
 
 def test_a_module_of_another_package_is_left_to_other_finders(package: Path) -> None:

@@ -23,7 +23,6 @@ import json
 import logging
 import os
 import select
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -90,6 +89,8 @@ class Worker:
     """One process, and the pipes to it."""
 
     def __init__(self, command: list[str]) -> None:
+        import subprocess  # lazy: with a library of kernels, no worker starts
+
         self.process = subprocess.Popen(
             command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 import sys
 from collections.abc import Collection, Iterator
 from contextlib import suppress
@@ -274,6 +273,8 @@ def max_total_bytes(folder: Path) -> int:
         log.warning("SARDONYX_CACHE_BYTES must be a number of bytes; got %r, which is ignored", stated)
     entries = sum(path.stat().st_size for path in folder.glob("*.sdx"))
     existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    import shutil  # lazy: it loads compressors
+
     return max(MAX_TOTAL_BYTES, (shutil.disk_usage(existing).free + entries) // FREE_SPACE_SHARE)
 
 

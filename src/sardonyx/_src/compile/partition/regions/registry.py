@@ -93,6 +93,9 @@ def matchers_of(domain: str, name: str, version: int) -> Iterator[Matcher]:
     key, qualified = (domain, name, version), qualified_name(domain, name)
     PATTERN_INDEX.import_for(qualified)
     OPERATOR_INDEX.import_for(qualified)
+    if OPERATOR_INDEX.compares_digests and qualified not in OPERATOR_INDEX.modules:
+        # The table of elementwise operators, a file without digest, may have it.
+        OPERATOR_INDEX.import_for("Elementwise")
     if not domain:
         register_newest(name)
     yield from PATTERNS.get(key, ())

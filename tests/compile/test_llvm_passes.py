@@ -89,8 +89,8 @@ def test_a_loop_runs_as_often_as_its_bounds_say(pipeline: str) -> None:
 
 @pytest.mark.parametrize("pipeline", ["quick", "short", "long"])
 def test_no_sum_is_reordered_or_contracted(pipeline: str) -> None:
-    a = np.float32([1 + 2**-12, 1e-8, -0.0, 3])
-    b = np.float32([-1, 1, 0, np.inf])
+    a = np.array([1 + 2**-12, 1e-8, -0.0, 3], np.float32)
+    b = np.array([-1, 1, 0, np.inf], np.float32)
     y, x = np.zeros(12, np.float32), np.concatenate((a, b))
     library = Library(compiled(ROUNDED_SUMS, pipeline), ["sums"])
     library.function("sums", ctypes.c_void_p, ctypes.c_void_p)(x.ctypes.data, y.ctypes.data)

@@ -130,7 +130,7 @@ def add_short_pipeline(passes: llvm.ModulePassManager) -> None:
 
     Variables leave the stack, and the condition of a loop moves to its end.  What else -O1 does, as to move index
     arithmetic out of loops, gains nothing in long modules, whose loops have hundreds of products for each index, but up
-    to a fifth in short ones: see docs/generated/llvm_passes.md.
+    to a fifth in short ones: see docs/architecture/compiler.md.
     """
     passes.add_sroa_pass()
     passes.add_instruction_combine_pass()

@@ -56,7 +56,8 @@ def held_out_models() -> Iterator[tuple[str, str, Path]]:
 def model_keys(target: Target) -> dict[tuple[str, str], Keys]:
     """The keys of the kernels of each model, by its source and name; models without kernels are left out."""
     corpus = Corpus(groups=("shared", "zoo"))
-    known = ((*case.name.split("/", 1), case.model) for case in corpus.cases())
+    parts = ((case.name.partition("/"), case.model) for case in corpus.cases())
+    known = ((source, name, model) for (source, _, name), model in parts)
     result = {}
     for source, name, model in (*known, *held_out_models()):
         try:
@@ -65,7 +66,7 @@ def model_keys(target: Target) -> dict[tuple[str, str], Keys]:
             print(f"{name}: {error}", file=sys.stderr)
             continue
         if kernels:
-            result[str(source), str(name)] = frozenset(kernel.key for kernel in kernels)
+            result[source, name] = frozenset(kernel.key for kernel in kernels)
     return result
 
 

@@ -34,6 +34,7 @@ from sardonyx._src.runtime.saved_programs.cache_entries import (
 )
 from sardonyx._src.runtime.saved_programs.constant_files import ConstantFiles
 from sardonyx._src.runtime.saved_programs.disk_cache import RACY, write_program_entry
+from sardonyx._src.runtime.saved_programs.entry_aliases import files_of
 
 READ_BY_OTHERS = stat.S_IRGRP | stat.S_IROTH
 FOLDER_MODE, ENTRY_MODE = 0o755, 0o600
@@ -90,7 +91,7 @@ def cache_program(source: Path, precision: Precision = EXACT) -> tuple[Path, boo
     else:
         stamps, is_new = stamp, False
     alias_entry(stamps, precision, path, waits=True)
-    share_entry(path, source)
+    share_entry(path, source, stamps)
     return path, is_new
 
 
@@ -133,13 +134,15 @@ def compile_entry(model: Model, key: ProgramKey) -> Path:
 # --- other users -------------------------------------------------------------------------------
 
 
-def share_entry(path: Path, source: Path) -> None:
-    """Lets others read the entries of a model that root has cached, if they can read the file of the model.
+def share_entry(path: Path, source: Path, stamp: ModelStamp) -> None:
+    """Lets others read the entries of a model that root has cached, if they can read all files of the model.
 
     Only what root owns is of use to other users (`io.private_files`).
     """
     if is_root():
         bits = os.stat(source).st_mode & READ_BY_OTHERS
+        for file in files_of(stamp)[1:]:  # of external data; short files are known by their bytes only
+            bits &= os.stat(file.path).st_mode if isinstance(file, FileStamp) else 0
         for entry in (path, *specialized_paths(path)):
             entry.chmod(ENTRY_MODE | bits)
 

@@ -23,6 +23,7 @@ from sardonyx._src.cli.main import main
 from sardonyx._src.compile.linker import features
 from sardonyx._src.io import file_stamps
 from sardonyx._src.io.file_stamps import FileStamp
+from sardonyx._src.io.saving import staging
 from sardonyx._src.runtime.engine import shared_programs
 from sardonyx._src.runtime.identity import file_digests, verified_files
 from sardonyx._src.runtime.saved_programs import container, disk_cache
@@ -214,7 +215,7 @@ def test_a_full_disk_is_a_finding(models: Path, capsys: Streams, monkeypatch: py
     def refuse(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(container, "Staging", refuse)
+    monkeypatch.setattr(staging, "Staging", refuse)
     problems = [row["problem"] for row in warm(capsys, models, status=1)]
     assert all("cannot be written to: No space left on device" in str(problem) for problem in problems)
 
@@ -352,3 +353,16 @@ def test_a_model_that_others_may_not_read_has_no_entry_for_them(
     warm(capsys, models / "inner" / "b.onnx")
     (second,) = (path for path in entries(cache) if path != first)
     assert second.stat().st_mode & 0o777 == (0o640 if os.geteuid() == 0 else 0o600)
+
+
+@pytest.mark.parametrize("stamped_bytes", [0, 1 << 20])  # files are known by their stamps, or by their bytes
+def test_external_data_that_others_may_not_read_is_in_no_entry_of_theirs(
+    stamped_bytes: int, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: Streams
+) -> None:
+    monkeypatch.setattr("sardonyx._src.runtime.identity.model_stamps.MAX_HASHED_FILE", stamped_bytes)
+    path = tmp_path / "m.onnx"
+    sx.save(parse_model(PRODUCT % (2, 3)), path, external="data", threshold=1)
+    path.chmod(0o644)
+    (tmp_path / "data").chmod(0o600)
+    warm(capsys, path)
+    assert [entry.stat().st_mode & 0o777 for entry in entries(cache)] == [0o600]

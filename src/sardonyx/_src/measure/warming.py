@@ -15,7 +15,7 @@ from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InputError, SardonyxError
 from sardonyx._src.measure.feeds import complete_feeds
 from sardonyx._src.runtime.programs.precision import require_precision
-from sardonyx._src.runtime.saved_programs.warming import cache_program, share_entry, warming
+from sardonyx._src.runtime.saved_programs.warming import cache_program, share_specialized, warming
 from sardonyx._src.runtime.session.session import Session
 
 MODEL_SUFFIX = ".onnx"  # of the files in folders
@@ -105,7 +105,7 @@ def warm_model(
         entry, is_new = cache_program(path, precision)
         if sizes is not None:
             problem = run_twice(path, threads, sizes, precision)
-            share_entry(entry, path)
+            share_specialized(entry)
     except (SardonyxError, OSError) as error:
         problem = str(error)
     new = {*files_in(cache)} - before

@@ -135,7 +135,7 @@ def compile_entry(model: Model, key: ProgramKey) -> Path:
 
 
 def share_entry(path: Path, source: Path, stamp: ModelStamp) -> None:
-    """Lets others read the entries of a model that root has cached, if they can read all files of the model.
+    """Lets others read the entry of a model that root has cached, if they can read all files of the model.
 
     Only what root owns is of use to other users (`io.private_files`).
     """
@@ -143,8 +143,13 @@ def share_entry(path: Path, source: Path, stamp: ModelStamp) -> None:
         bits = os.stat(source).st_mode & READ_BY_OTHERS
         for file in files_of(stamp)[1:]:  # of external data; short files are known by their bytes only
             bits &= os.stat(file.path).st_mode if isinstance(file, FileStamp) else 0
-        for entry in (path, *specialized_paths(path)):
-            entry.chmod(ENTRY_MODE | bits)
+        path.chmod(ENTRY_MODE | bits)
+
+
+def share_specialized(path: Path) -> None:
+    """Lets those read the entries of specialized programs who may read that of the general one, at a path."""
+    for entry in specialized_paths(path):
+        entry.chmod(path.stat().st_mode)
 
 
 def share_records(cache: Path) -> None:

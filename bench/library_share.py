@@ -56,10 +56,12 @@ def held_out_models() -> Iterator[tuple[str, str, Path]]:
 def model_keys(target: Target) -> dict[tuple[str, str], Keys]:
     """The keys of the kernels of each model, by its source and name; models without kernels are left out."""
     corpus = Corpus(groups=("shared", "zoo"))
-    parts = ((case.name.partition("/"), case.model) for case in corpus.cases())
-    known = ((source, name, model) for (source, _, name), model in parts)
+    models: list[tuple[str, str, Path | bytes]] = []
+    for case in corpus.cases():
+        source, _, name = case.name.partition("/")
+        models.append((source, name, case.model))
     result = {}
-    for source, name, model in (*known, *held_out_models()):
+    for source, name, model in (*models, *held_out_models()):
         try:
             kernels = compile_model(sx.load(model), target, tolerant=True).program.kernels
         except SardonyxError as error:

@@ -17,8 +17,9 @@ PACKAGE = "parcel"
 
 
 @pytest.fixture
-def package(tmp_path: Path) -> Path:
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A package with a module and a package in it, all compiled."""
+    monkeypatch.setattr(sys, "pycache_prefix", None)  # which the suite sets
     folder = tmp_path / PACKAGE
     for name, text in {"__init__": "", "item": "value = 1", "inner/__init__": "value = 2"}.items():
         source = folder / f"{name}.py"

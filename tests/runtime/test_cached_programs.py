@@ -31,9 +31,9 @@ from sardonyx._src.runtime.engine import engine, shared_programs
 from sardonyx._src.runtime.engine.engine import NativeEngine, compile_releasing_weights
 from sardonyx._src.runtime.identity import model_stamps, verified_files
 from sardonyx._src.runtime.saved_programs import cache_entries, container, disk_cache, entry_aliases
-from sardonyx._src.runtime.saved_programs.cache_entries import entry_path
 from sardonyx._src.runtime.saved_programs.container import SDX_HEADER
 from sardonyx._src.runtime.saved_programs.disk_cache import CachedEngine
+from sardonyx._src.runtime.saved_programs.entry_names import entry_path
 
 pytestmark = pytest.mark.skipif(
     features.saved_program_machine() is None, reason="programs are not saved here"

@@ -22,7 +22,7 @@ from sardonyx._src.io import file_stamps
 from sardonyx._src.ir import Array
 from sardonyx._src.runtime.engine import shared_programs
 from sardonyx._src.runtime.identity import model_stamps
-from sardonyx._src.runtime.saved_programs import cache_entries, disk_cache
+from sardonyx._src.runtime.saved_programs import disk_cache, entry_names, specialized_entries
 from sardonyx._src.runtime.specialization.shared import MAX_PROGRAMS
 
 pytestmark = pytest.mark.skipif(
@@ -179,7 +179,7 @@ def test_a_copied_entry_is_refused(
     feeds = branch_feeds(False)
     expected = [run_twice(start_session(path), feeds) for path in paths]
     general = [
-        cache_entries.entry_path(model_stamps.stamp_source(path) or file_stamps.BytesStamp(""))
+        entry_names.entry_path(model_stamps.stamp_source(path) or file_stamps.BytesStamp(""))
         for path in paths
     ]
     entries = [next(e for e in specialized(folder) if g and e.stem.startswith(g.stem)) for g in general]
@@ -223,7 +223,7 @@ def test_an_entry_that_cannot_be_bound_is_removed(
     monkeypatch.delenv("SARDONYX_FATAL_DEFECTS")
     session = sx.Session(path, threads=1)
     with monkeypatch.context() as context:
-        context.setattr(cache_entries, "SavedProgram", fail)
+        context.setattr(specialized_entries, "SavedProgram", fail)
         with pytest.warns(CompilerWarning, match="no such base"):
             np.testing.assert_allclose(np.asarray(session.run(branch_feeds(True))["y"]), expected, 1e-5)
     assert not specialized(folder)

@@ -26,8 +26,9 @@ from sardonyx._src.runtime.engine import shared_programs
 from sardonyx._src.runtime.identity import model_stamps
 from sardonyx._src.runtime.identity.model_stamps import ModelStamp, stamp_source
 from sardonyx._src.runtime.saved_programs import cache_entries, disk_cache
-from sardonyx._src.runtime.saved_programs.cache_entries import entry_path, read_entry
+from sardonyx._src.runtime.saved_programs.cache_entries import read_entry
 from sardonyx._src.runtime.saved_programs.constant_files import MIN_BYTES, ConstantFiles
+from sardonyx._src.runtime.saved_programs.entry_names import entry_path
 from sardonyx._src.runtime.saved_programs.image import ProgramImage
 
 pytestmark = pytest.mark.skipif(

@@ -32,18 +32,12 @@ from sardonyx._src.runtime.engine.lazy_model import LazyModel
 from sardonyx._src.runtime.engine.shared_programs import SHARED_PROGRAMS
 from sardonyx._src.runtime.identity.model_stamps import ModelDigest, ModelStamp, ProgramKey, stamp_source
 from sardonyx._src.runtime.programs.stats import RunCounters
-from sardonyx._src.runtime.saved_programs.cache_entries import (
-    SpecializedEntries,
-    alias_entry,
-    entry_path,
-    read_entry,
-    shared_paths,
-    trim_folder,
-    write_entry,
-)
+from sardonyx._src.runtime.saved_programs.cache_entries import read_entry, trim_folder, write_entry
 from sardonyx._src.runtime.saved_programs.constant_files import ConstantFiles
+from sardonyx._src.runtime.saved_programs.entry_names import alias_entry, entry_path, shared_paths
 from sardonyx._src.runtime.saved_programs.image import ProgramImage
 from sardonyx._src.runtime.saved_programs.saved_engine import SavedProgram
+from sardonyx._src.runtime.saved_programs.specialized_entries import SpecializedEntries
 from sardonyx._src.runtime.specialization.shared import Specializations
 
 if TYPE_CHECKING:

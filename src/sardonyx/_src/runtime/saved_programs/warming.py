@@ -24,17 +24,11 @@ from sardonyx._src.runtime.engine.engine import compile_releasing_weights
 from sardonyx._src.runtime.identity.model_stamps import ModelStamp, ProgramKey, stamp_model, stamp_source
 from sardonyx._src.runtime.identity.records import wait_for_records
 from sardonyx._src.runtime.programs.async_compilation import async_compilation
-from sardonyx._src.runtime.saved_programs.cache_entries import (
-    alias_entry,
-    entry_path,
-    max_total_bytes,
-    read_entry,
-    specialized_paths,
-    trim_folder,
-)
+from sardonyx._src.runtime.saved_programs.cache_entries import max_total_bytes, read_entry, trim_folder
 from sardonyx._src.runtime.saved_programs.constant_files import ConstantFiles
 from sardonyx._src.runtime.saved_programs.disk_cache import RACY, write_program_entry
 from sardonyx._src.runtime.saved_programs.entry_aliases import files_of
+from sardonyx._src.runtime.saved_programs.entry_names import alias_entry, entry_path, specialized_paths
 
 READ_BY_OTHERS = stat.S_IRGRP | stat.S_IROTH
 FOLDER_MODE, ENTRY_MODE = 0o755, 0o600

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import sardonyx as sx
 import sardonyx.tools as public_tools
 from public_face import Call, model
 from test_wrong_arguments import WRONG, error_of, invoke, is_deliberate
@@ -126,7 +127,25 @@ CALLS: dict[str, Callable[[], Call]] = {
     "set_dims": lambda: Call(
         public_tools.set_dims, {"model": model(), "dims": {"N": 2}, "inputs": None, "free": None}
     ),
+    "warm": lambda: Call(
+        public_tools.warm,
+        {
+            "models": saved_model(),
+            "cache": "cache",
+            "target": None,
+            "threads": 1,
+            "sizes": {"N": 2},
+            "precision": "float32",
+            "advance": lambda: None,
+        },
+    ),
 }
+
+
+def saved_model() -> str:
+    """The path of a model in the current folder."""
+    sx.save(model(), "m.onnx")
+    return "m.onnx"
 
 
 @pytest.fixture(autouse=True)

@@ -8,15 +8,27 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from sardonyx._src.arguments import require_path
+import numpy as np
+
+from sardonyx._src.arguments import (
+    items_of,
+    require_choice,
+    require_integer,
+    require_mapping,
+    require_path,
+    require_text,
+    type_name,
+)
 from sardonyx._src.compile.llvm.compile_progress import PROGRESS
 from sardonyx._src.compile.program import EXACT, Precision
+from sardonyx._src.compile.program.steps.precision import PRECISIONS
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InputError, SardonyxError
 from sardonyx._src.measure.feeds import complete_feeds
 from sardonyx._src.runtime.programs.precision import require_precision
 from sardonyx._src.runtime.saved_programs.warming import cache_program, share_specialized, warming
 from sardonyx._src.runtime.session.session import Session
+from sardonyx._src.runtime.session.session_origin import MAX_THREADS
 
 MODEL_SUFFIX = ".onnx"  # of the files in folders
 FileIdentity = tuple[str, int, int]  # path, inode, time of modification
@@ -67,11 +79,13 @@ def warm(
     advance: called after each model.
     Raises InputError for a path that does not exist, and for a run on another class of processors.
     """
-    paths = [*model_files([models] if isinstance(models, str | os.PathLike) else models)]
+    check_arguments(cache, target, threads, sizes, advance)
+    paths = [*model_files(models)]
     if target and sizes is not None:
         raise InputError(
             "sizes must be omitted if target names a class, whose code is not run here", name="sizes"
         )
+    require_choice("precision", precision, PRECISIONS)
     if not target:
         require_precision(precision)
     results = []
@@ -82,8 +96,23 @@ def warm(
     return results
 
 
-def model_files(sources: Sequence[str | os.PathLike[str]]) -> Iterator[Path]:
+def check_arguments(cache: object, target: object, threads: object, sizes: object, advance: object) -> None:
+    """Raises TypeError and InputError for wrong arguments of `warm`."""
+    if cache is not None:
+        require_path("cache", cache)
+    if target is not None:
+        require_text("target", target)
+    require_integer("threads", threads, 1, MAX_THREADS, optional=True)
+    if sizes is not None:
+        require_mapping("sizes", sizes, str, (int, np.integer), "names to lengths")
+    if not callable(advance):
+        raise TypeError(f"advance must be a function; got {type_name(advance)}")
+
+
+def model_files(models: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> Iterator[Path]:
     """The given files, and the model files in the given folders, in order."""
+    is_one = isinstance(models, str | os.PathLike)
+    sources = [models] if is_one else items_of("models", models, (str, os.PathLike), "paths")
     for source in sources:
         require_path("models", source)
         path = Path(source)

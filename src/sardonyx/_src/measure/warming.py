@@ -111,9 +111,10 @@ def check_arguments(cache: object, target: object, threads: object, sizes: objec
 
 def model_files(models: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> Iterator[Path]:
     """The given files, and the model files in the given folders, in order."""
-    is_one = isinstance(models, str | os.PathLike)
-    sources = [models] if is_one else items_of("models", models, (str, os.PathLike), "paths")
-    for source in sources:
+    if isinstance(models, str | os.PathLike):
+        models = [models]
+    items_of("models", models, (str, os.PathLike), "paths")
+    for source in models:
         require_path("models", source)
         path = Path(source)
         if path.is_dir():

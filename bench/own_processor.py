@@ -26,6 +26,7 @@ from latency import header, line
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.llvm import compiler, jit, loaded_kernels
 from sardonyx._src.compile.llvm.host_target import vendor
+from sardonyx._src.compile.llvm.loaded_kernels import LoadedKernel
 from sardonyx._src.compile.llvm.target_classes import classes_of, target_of
 from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.compile.program import Kernel, Step
@@ -85,7 +86,8 @@ def load_program(executable: Executable, codes: Mapping[str, bytes]) -> StepCloc
     names = {kernel.key: loaded_kernels.symbol_name(kernel) for kernel in executable.program.kernels}
     libraries = {key: jit.Library(code, [names[key]]) for key, code in codes.items()}
     LOADED_CODE.extend(libraries.values())
-    loaded_kernels.LOADED.update(libraries)
+    loaded = {key: LoadedKernel(code, is_from_library=False) for key, code in libraries.items()}
+    loaded_kernels.LOADED.update(loaded)
     return StepClock(NativeProgram(executable, threads=1))
 
 

@@ -7,13 +7,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from unittest.mock import patch
 
+from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.llvm import loaded_kernels
 from sardonyx._src.compile.llvm.cache import default_cache
-from sardonyx._src.compile.llvm.jit import Library, Module, host_target, load, object_code
-from sardonyx._src.compile.llvm.loaded_kernels import kernel_module
+from sardonyx._src.compile.llvm.jit import Library, Module, load, object_code
+from sardonyx._src.compile.llvm.loaded_kernels import LoadedKernel, kernel_module
 from sardonyx._src.compile.program import Kernel
 
-QUICK: dict[str, Library] = {}  # kernels that are not optimized, by key
+QUICK: dict[str, LoadedKernel] = {}  # kernels that are not optimized, by key
 
 
 def load_module(text: str, names: Sequence[str], *, quick: bool = False) -> Library:
@@ -21,9 +22,9 @@ def load_module(text: str, names: Sequence[str], *, quick: bool = False) -> Libr
     return load(Module.of_text(text, quick=quick), names, default_cache())
 
 
-def quick_kernel_code(kernel: Kernel) -> bytes:
+def quick_kernel_code(kernel: Kernel, target: Target) -> bytes:
     """As `loaded_kernels.kernel_code`, without optimization."""
-    return object_code(replace(kernel_module(kernel, host_target()), quick=True), default_cache())
+    return object_code(replace(kernel_module(kernel, target), quick=True), default_cache(), target)
 
 
 @contextmanager

@@ -8,16 +8,15 @@ from unittest.mock import patch
 
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.llvm import jit, loaded_kernels
-from sardonyx._src.compile.llvm.jit import Library, host_target
-from sardonyx._src.compile.llvm.loaded_kernels import kernel_code, symbol_name
+from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.llvm.loaded_kernels import LoadedKernel, kernel_code, symbol_name
 from sardonyx._src.compile.program import Kernel
 
 CODES: dict[str, bytes] = {}  # of the library, by the names of kernels: the first code of each
 TEXTS: dict[str, str] = {}  # from which this code was compiled
 # Kernels that are loaded, as long as the process: programs call them.
-COMPILED: dict[str, Library] = {}
-FROM_LIBRARY: dict[str, Library] = {}
-KEYS_FROM_LIBRARY: set[str] = set()
+COMPILED: dict[str, LoadedKernel] = {}
+FROM_LIBRARY: dict[str, LoadedKernel] = {}
 
 
 class GrowingLibrary:
@@ -25,6 +24,9 @@ class GrowingLibrary:
 
     def get(self, name: str) -> bytes | None:
         return CODES.get(name)
+
+    def __contains__(self, name: str) -> bool:
+        return name in CODES
 
 
 def record_code(kernel: Kernel, target: Target) -> bytes:
@@ -46,10 +48,11 @@ def recorded_kernels() -> Iterator[None]:
 
 
 @contextmanager
-def library_kernels() -> Iterator[None]:
-    """Gives sessions the kernels of the library."""
+def library_kernels(loaded: dict[str, LoadedKernel] | None = None) -> Iterator[None]:
+    """Gives sessions the kernels of the library.  loaded: of its own, for sessions that replace kernels by compiled ones."""
+    loaded = FROM_LIBRARY if loaded is None else loaded
     with (
         patch.object(jit, "class_library", lambda _: GrowingLibrary()),
-        patch.multiple(loaded_kernels, LOADED=FROM_LIBRARY, LOADED_FROM_LIBRARY=KEYS_FROM_LIBRARY),
+        patch.multiple(loaded_kernels, LOADED=loaded),
     ):
         yield

@@ -70,7 +70,7 @@ def test_a_session_uses_the_library_of_the_machine(folder: Path, monkeypatch: py
     monkeypatch.setattr(loaded_kernels, "LOADED", {})
     library = class_library(host_target().class_name)
     assert library is not None
-    monkeypatch.setattr(jit, "library_code", lambda module, _: library.get(module.name))
+    monkeypatch.setattr(jit, "library_for", lambda module, _: library)
     monkeypatch.setattr(loaded_kernels, "default_cache", lambda: None)
     compiled: list[str] = []
 

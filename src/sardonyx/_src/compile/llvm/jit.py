@@ -22,7 +22,7 @@ from sardonyx._src.compile.llvm.host_target import (
     store_host_info,
     target_from_info,
 )
-from sardonyx._src.compile.llvm.kernel_library import class_library
+from sardonyx._src.compile.llvm.kernel_library import KernelLibrary, class_library
 from sardonyx._src.compile.llvm.kernel_origin import may_use_library
 from sardonyx._src.compile.llvm.sources import sources_digest
 from sardonyx._src.dataclass import dataclass
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from sardonyx._src.compile.llvm import compiler
 
 
-FOUND_IN_LIBRARY: set[str] = set()  # names of modules whose code the library of this process has
 LLVM_LOCK = threading.RLock()  # LLVM's global context serves one thread at a time
 if hasattr(os, "register_at_fork"):  # else a child may wait forever for a lock that a thread held at the fork
     os.register_at_fork(
@@ -163,9 +162,10 @@ def load(module: Module | str, names: Sequence[str], cache: ObjectCache | None =
 def compile_module_async(module: Module, cache: ObjectCache | None, target: Target | None = None) -> None:
     """Queues a module for the compile workers, if there are any, unless its code exists.  target: None for this machine."""
     target = target or host_target()
-    if library_code(module, target) is None and (
-        cache is None or not cache.has(target.key, module.cache_key)
-    ):
+    is_found = is_in_library(module, target) or (
+        cache is not None and cache.has(target.key, module.cache_key)
+    )
+    if not is_found:
         # Lazy: code of a library or a cache needs no worker.
         from sardonyx._src.compile.llvm import async_compile
 
@@ -201,9 +201,16 @@ def object_code(module: Module, cache: ObjectCache | None, target: Target | None
 
 def library_code(module: Module, target: Target) -> bytes | None:
     """The code of a module in the library of the target's class, if there is one that has it and that may be used."""
-    is_used = may_use_library() and not module.quick
-    library = class_library(target.class_name) if is_used else None
-    code = None if library is None else library.get(module.name)
-    if code is not None:
-        FOUND_IN_LIBRARY.add(module.name)
-    return code
+    library = library_for(module, target)
+    return None if library is None else library.get(module.name)
+
+
+def is_in_library(module: Module, target: Target) -> bool:
+    """Whether `library_code` has the code of a module."""
+    library = library_for(module, target)
+    return library is not None and module.name in library
+
+
+def library_for(module: Module, target: Target) -> KernelLibrary | None:
+    """The library that may have the code of a module."""
+    return class_library(target.class_name) if may_use_library() and not module.quick else None

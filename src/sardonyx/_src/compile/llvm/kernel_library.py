@@ -60,14 +60,25 @@ class KernelLibrary:
 
     def get(self, name: str) -> bytes | None:
         """The object code of a module; None if the library does not have it, or only damaged."""
+        entry = self.find(name)
+        if entry is None:
+            return None
+        block, offset, size = entry
+        content = read_block(self, block)
+        return None if content is None else content[offset : offset + size]
+
+    def __contains__(self, name: str) -> bool:
+        return self.find(name) is not None
+
+    def find(self, name: str) -> tuple[int, int, int] | None:
+        """The block that has the code of a module, the offset in it, and the size."""
         key = hash_name(name)
         low, high = 0, self.count
         while low < high:
             middle = (low + high) // 2
             entry, block, offset, size = ENTRY.unpack_from(self.data, self.start + middle * ENTRY.size)
             if entry == key:
-                content = read_block(self, block)
-                return None if content is None else content[offset : offset + size]
+                return block, offset, size
             low, high = (middle + 1, high) if entry < key else (low, middle)
         return None
 

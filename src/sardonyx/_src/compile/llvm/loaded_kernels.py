@@ -11,49 +11,56 @@ from sardonyx._src.compile.llvm.cache import default_cache
 from sardonyx._src.compile.llvm.jit import LLVM_LOCK, Library, Module, compile_target, host_target
 from sardonyx._src.compile.llvm.kernel_origin import may_use_library
 from sardonyx._src.compile.program import Kernel
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.phases import phase
 
-LOADED: dict[str, Library] = {}  # by `Kernel.key`
-LOADED_FROM_LIBRARY: set[str] = set()  # keys of loaded kernels
-REPLACED: list[Library] = []  # code that programs may still call
+
+@dataclass(frozen=True, slots=True)
+class LoadedKernel:
+    """The code of a kernel, and whether it comes from a library."""
+
+    code: Library
+    is_from_library: bool
+
+
+LOADED: dict[str, LoadedKernel] = {}  # by `Kernel.key`
+REPLACED: list[LoadedKernel] = []  # code that programs may still call
 
 
 def kernel_address(kernel: Kernel) -> int:
     """The address of a kernel's function, valid as long as the process lives."""
-    library = LOADED[kernel.key] if is_loaded(kernel) else load_kernel(kernel)
-    return library.addresses[symbol_name(kernel)]
+    loaded = LOADED[kernel.key] if is_loaded(kernel) else load_kernel(kernel)
+    return loaded.code.addresses[symbol_name(kernel)]
 
 
 def is_loaded(kernel: Kernel) -> bool:
     """Whether the code of a kernel is loaded, and has an origin that it may have."""
-    return kernel.key in LOADED and (may_use_library() or kernel.key not in LOADED_FROM_LIBRARY)
+    loaded = LOADED.get(kernel.key)
+    return loaded is not None and (may_use_library() or not loaded.is_from_library)
 
 
 @phase("kernels")
-def load_kernel(kernel: Kernel) -> Library:
+def load_kernel(kernel: Kernel) -> LoadedKernel:
     """The code of a kernel, which replaces code that has another origin than it may have."""
-    library = Library(kernel_code(kernel, host_target()), [symbol_name(kernel)])
+    target = host_target()
+    code = Library(kernel_code(kernel, target), [symbol_name(kernel)])
     with LLVM_LOCK:
         if is_loaded(kernel):  # by another thread
             return LOADED[kernel.key]
         if kernel.key in LOADED:
             REPLACED.append(LOADED[kernel.key])
-        LOADED[kernel.key] = library
-        if is_library_kernel(kernel):
-            LOADED_FROM_LIBRARY.add(kernel.key)
-        else:
-            LOADED_FROM_LIBRARY.discard(kernel.key)
-    return library
+        loaded = LOADED[kernel.key] = LoadedKernel(code, is_library_kernel(kernel, target))
+    return loaded
 
 
-def is_library_kernel(kernel: Kernel) -> bool:
-    """Whether `kernel_code`, which was called before, takes the kernel from a library."""
-    return may_use_library() and kernel.key in jit.FOUND_IN_LIBRARY
+def is_library_kernel(kernel: Kernel, target: Target) -> bool:
+    """Whether `kernel_code` takes the kernel from a library."""
+    return jit.is_in_library(kernel_module(kernel, target), target)
 
 
 def count_library_kernels(kernels: Iterable[Kernel]) -> int:
     """How many of these kernels, all of them loaded, come from a library."""
-    return sum(kernel.key in LOADED_FROM_LIBRARY for kernel in kernels)
+    return sum(LOADED[kernel.key].is_from_library for kernel in kernels)
 
 
 def compile_kernel_async(kernel: Kernel) -> None:

@@ -200,7 +200,9 @@ class ProgramCode:
         others: the encoded bases of slots, with None for each kernel, whose offset in the code is inserted.
         """
         image, bases = self.image(), zip(self.encoding.extra_bases, expect_list(others), strict=True)
-        library_kernels = sum(map(loaded_kernels.is_library_kernel, self.kernels))
+        library_kernels = sum(
+            loaded_kernels.is_library_kernel(kernel, self.target) for kernel in self.kernels
+        )
         document: dict[str, Json] = {
             "kernels": [library_kernels, len(self.kernels) - library_kernels],
             "features": [*required_features(self.target)],

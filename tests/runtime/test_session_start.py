@@ -38,7 +38,8 @@ def library() -> Iterator[bytes]:
     model = parse_model(TEXT % f"g{np.random.default_rng().integers(1 << 60)}")
     with recorded_kernels():
         opened(model, "compiled")
-    REPLACED.append(loaded := {})
+    loaded: dict[str, LoadedKernel] = {}
+    REPLACED.append(loaded)
     with library_kernels(loaded):
         yield encoded(model)
 
@@ -98,7 +99,8 @@ def test_programs_for_branches_have_the_origin_of_the_session(start: Start) -> N
         session = opened(model, "compiled")
         for _ in range(2):
             session.run(feeds)
-    REPLACED.append(loaded := {})
+    loaded: dict[str, LoadedKernel] = {}
+    REPLACED.append(loaded)
     with library_kernels(loaded):
         session = opened(encoded(model), start)
         for _ in range(3):

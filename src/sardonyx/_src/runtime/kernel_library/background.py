@@ -15,7 +15,6 @@ from pathlib import Path
 
 from sardonyx._src.compile.linker.features import saved_program_machine
 from sardonyx._src.compile.llvm.cache import open_private
-from sardonyx._src.compile.llvm.compile_workers import WorkerError, worker_command
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.llvm.kernel_library import SUFFIX, class_library
 from sardonyx._src.errors import InputError
@@ -78,7 +77,10 @@ def create_marker(marker: Path) -> bool:
 
 def start_builder(marker: Path) -> bool:
     """Starts the process, in a session of its own, so that it outlives this process and its terminal."""
-    import subprocess  # lazy: once a machine
+    # Lazy: once a machine.
+    import subprocess
+
+    from sardonyx._src.compile.llvm.compile_workers import WorkerError, worker_command
 
     try:
         worker_command()  # where no worker can be started, no interpreter can either

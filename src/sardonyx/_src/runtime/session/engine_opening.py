@@ -26,7 +26,6 @@ from sardonyx._src.phases import phase
 from sardonyx._src.runtime.engine.engine import EngineOptions, NativeEngine
 from sardonyx._src.runtime.engine.lazy_model import LazyModel
 from sardonyx._src.runtime.identity.model_stamps import ModelStamp, ProgramKey, stamp_model, stamp_source
-from sardonyx._src.runtime.kernel_library.background import request_library
 from sardonyx._src.runtime.programs.stats import RunCounters
 from sardonyx._src.runtime.saved_programs.disk_cache import compile_engine, open_cached_engine
 from sardonyx._src.runtime.session.session_origin import Engine, SessionOrigin
@@ -114,6 +113,9 @@ class EngineOpener:
         model_stamp = stamp_model(stamp, stored) if stamp is not None and has_stamp else None
         runner = self.open_loaded(model, model_stamp)
         if isinstance(runner, NativeEngine):
+            # Lazy: cached programs need no library.
+            from sardonyx._src.runtime.kernel_library.background import request_library
+
             request_library()
         return OpenedModel(runner, model, model)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 
 from sardonyx._src.dataclass import dataclass
 
 LOCK = threading.Lock()
+if hasattr(os, "register_at_fork"):  # else a child may wait forever for a lock that a thread held at the fork
+    os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release)
 
 
 @dataclass(slots=True)

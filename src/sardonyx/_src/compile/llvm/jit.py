@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from sardonyx._src.compile.llvm import compiler
 
 
-LLVM_LOCK = threading.RLock()  # LLVM's global context serves one thread at a time
+# LLVM's global context serves one thread at a time.  Modules are imported late under the lock, too: a child that was forked
+# while another thread imported one would wait for it forever.
+LLVM_LOCK = threading.RLock()
 if hasattr(os, "register_at_fork"):  # else a child may wait forever for a lock that a thread held at the fork
     os.register_at_fork(
         before=LLVM_LOCK.acquire, after_in_parent=LLVM_LOCK.release, after_in_child=LLVM_LOCK.release
@@ -64,11 +66,8 @@ def compile_target() -> Target:
 
 def query_host_info() -> dict[str, str]:
     """LLVM's description of this processor: from this process if llvmlite is loaded, else from a worker if there is one."""
-    # Lazy: code of a library or a cache needs no worker.
-    from sardonyx._src.compile.llvm import (
-        async_compile,
-        compiler,
-    )
+    with LLVM_LOCK:  # lazy: code of a library or a cache needs no worker
+        from sardonyx._src.compile.llvm import async_compile, compiler
 
     info = None if "llvmlite" in sys.modules else async_compile.query_host_info()
     if info is None:
@@ -85,9 +84,9 @@ def compile_module(text: str, target: Target, *, quick: bool = False) -> bytes:
 
     Asserts that LLVM accepts the text: the compiler generated it.
     """
-    from sardonyx._src.compile.llvm import compiler  # lazy: code of a library or a cache needs no worker
-
     with LLVM_LOCK:
+        from sardonyx._src.compile.llvm import compiler  # lazy: code of a library or a cache needs no worker
+
         try:
             return compiler.compile_module(text, target.triple, target.cpu, target.features, quick=quick)
         except compiler.InvalidModule as error:
@@ -102,9 +101,9 @@ class Library:
     """
 
     def __init__(self, code: bytes, names: Sequence[str]) -> None:
-        from sardonyx._src.compile.linker import link  # lazy: saved programs are linked already
-        from sardonyx._src.compile.linker.elf import ElfObject  # lazy: saved programs are linked already
-        from sardonyx._src.compile.llvm import compiler  # lazy: code of a library or a cache needs no worker
+        with LLVM_LOCK:  # lazy: saved programs are linked already
+            from sardonyx._src.compile.linker import link
+            from sardonyx._src.compile.linker.elf import ElfObject
 
         self._tracker: compiler.Tracker | None = None
         if saved_program_machine() is not None and link.is_self_contained(ElfObject(code)):
@@ -113,6 +112,8 @@ class Library:
             self.addresses = self._code.addresses
             return
         with LLVM_LOCK:
+            from sardonyx._src.compile.llvm import compiler  # lazy: our own linker links most code
+
             target = host_target()
             tracker = compiler.link_object(code, names, (target.triple, target.cpu, target.features))
             self._tracker = tracker
@@ -166,8 +167,8 @@ def compile_module_async(module: Module, cache: ObjectCache | None, target: Targ
         cache is not None and cache.has(target.key, module.cache_key)
     )
     if not is_found:
-        # Lazy: code of a library or a cache needs no worker.
-        from sardonyx._src.compile.llvm import async_compile
+        with LLVM_LOCK:  # lazy: code of a library or a cache needs no worker
+            from sardonyx._src.compile.llvm import async_compile
 
         async_compile.submit_module(target, module.cache_key, module.text, quick=module.quick)
 
@@ -186,8 +187,8 @@ def object_code(module: Module, cache: ObjectCache | None, target: Target | None
     if code is not None:
         PROGRESS.count_hit()
     else:
-        # Lazy: code of a library or a cache needs no worker.
-        from sardonyx._src.compile.llvm import async_compile
+        with LLVM_LOCK:  # lazy: code of a library or a cache needs no worker
+            from sardonyx._src.compile.llvm import async_compile
 
         code = async_compile.take_code(target, key)
         if code is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from threading import Thread
 
 from sardonyx._src.errors import InvalidModel, LimitError
@@ -63,22 +64,24 @@ def hash_pages(fd: int, size: int) -> str:
 
 
 def hash_blocks(fd: int, size: int, threads: int) -> str | None:
-    """The digest of an open file, computed by some threads, of which this is one; None if one of them fails."""
+    """The digest of an open file, computed by at most so many threads, of which this is one; None if a read fails."""
     blocks: list[bytes] = [b""] * -(-size // BLOCK_BYTES)
+    numbers = iter(range(len(blocks)))  # shared: each thread takes the next block
 
-    def hash_share(first: int) -> None:
+    def hash_some() -> None:
         buffer = memoryview(bytearray(READ_BYTES))
-        for i in range(first, len(blocks), threads):
-            blocks[i] = hash_block(fd, i * BLOCK_BYTES, min(size, (i + 1) * BLOCK_BYTES), buffer)
+        with suppress(OSError):
+            for i in numbers:
+                blocks[i] = hash_block(fd, i * BLOCK_BYTES, min(size, (i + 1) * BLOCK_BYTES), buffer)
 
-    others = [Thread(target=hash_share, args=(i,), name="sardonyx-hash") for i in range(1, threads)]
-    try:
-        for thread in others:
+    others: list[Thread] = []
+    with suppress(LimitError):  # fewer threads take more blocks each
+        for _ in range(1, threads):
+            thread = Thread(target=hash_some, name="sardonyx-hash")
             start_thread(thread)
-    except LimitError:
-        return None
-    hash_share(0)
-    for thread in others:
+            others.append(thread)
+    hash_some()
+    for thread in others:  # the caller closes the file
         thread.join()
     return hashlib.sha256(b"".join(blocks)).hexdigest() if all(blocks) else None
 

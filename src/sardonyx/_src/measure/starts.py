@@ -23,23 +23,9 @@ from sardonyx._src.ops.api import RuntimeValue
 EMPTY, FILLED, NONE = "empty", "filled", ""  # states of the cache
 KINDS = ((OURS, EMPTY), (OURS, FILLED), (ONNXRUNTIME, NONE))
 INTERPRETER, FIRST_RUN = "interpreter", "first run"
-PHASES = (  # in the order of a start
-    *(
-        INTERPRETER,
-        "imports",
-        "digests",
-        "load",
-        "prepare",
-        "convert",
-        "optimize",
-        "infer",
-        "partition",
-        "layouts",
-        "lower",
-        "plan",
-    ),
-    *("verify", "sizes", "weights", "kernels", "cache", "open", REST, FIRST_RUN),
-)
+PREPARATION = "imports digests load prepare convert optimize infer".split()
+COMPILATION = "partition layouts lower plan verify sizes weights kernels cache open".split()
+PHASES = (INTERPRETER, *PREPARATION, *COMPILATION, REST, FIRST_RUN)  # in the order of a start
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,9 +31,8 @@ REQUEST_HEADER = struct.Struct("<Q")
 RESPONSE_HEADER = struct.Struct("<cQ32s")
 HOST_INFO, OBJECT_CODE, REJECTION = b"f", b"c", b"e"
 SERIAL = count()
-LONG_MODULE = (
-    64_000  # characters; modules from here on are matrix products, convolutions, attention and recurrences
-)
+# Characters.  Modules from here on are matrix products, convolutions, attention and recurrences.
+LONG_MODULE = 64_000
 
 
 class InvalidModule(Exception):

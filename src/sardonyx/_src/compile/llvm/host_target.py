@@ -40,7 +40,6 @@ from sardonyx._src.errors import InputError, MissingPackage, UnsupportedProcesso
 IDENTITY_FIELDS = frozenset(  # fields of /proc/cpuinfo that distinguish processors, on AArch64
     "features,cpu implementer,cpu architecture,cpu variant,cpu part,cpu revision".split(",")
 )
-LINUX_TRIPLE = "x86_64-unknown-linux-gnu"
 ALL_FLAGS = {name: flag for flags in FLAGS_BY_MACHINE.values() for name, flag in flags.items()}
 HOST_INFO_ENTRY = "host info"
 VENDOR_OF_CPU = (("znver", AMD),)  # by the first letters of LLVM's name of a processor

@@ -22,9 +22,8 @@ from sardonyx._src.ir import Array
 
 # The name of the file that a map has mapped; "" for a file that is not one of the model's.
 FileNames: TypeAlias = Callable[[MappedFile], str]
-MAX_HASHED_BYTES = (
-    1 << 20
-)  # larger arrays that are in no file have no identity: hashing them takes as long as packing
+# Larger arrays that are in no file have no identity: hashing them takes as long as packing.
+MAX_HASHED_BYTES = 1 << 20
 
 
 class UnidentifiedError(Exception):

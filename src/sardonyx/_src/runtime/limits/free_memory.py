@@ -14,10 +14,8 @@ WORKER_BYTES = 128 << 20
 WORKERS_SHARE = 2  # divisor of the free memory: the other half is for weights and their packed copies
 UNIFIED = ("memory.max", "memory.current", "memory.stat")
 LEGACY = ("memory.limit_in_bytes", "memory.usage_in_bytes", "memory.stat")
-RECLAIMABLE = (
-    "inactive_file",
-    "total_inactive_file",
-)  # pages of files that are given back before memory runs out
+# Pages of files that are given back before memory runs out.
+RECLAIMABLE = ("inactive_file", "total_inactive_file")
 
 
 def affordable_workers(root: Path = ROOT) -> int:

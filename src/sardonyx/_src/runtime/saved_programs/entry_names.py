@@ -28,9 +28,8 @@ from sardonyx._src.runtime.identity.model_stamps import ModelStamp
 from sardonyx._src.runtime.identity.source_digest import package_identity
 from sardonyx._src.runtime.identity.verified_files import digest_text, last_use
 
-NAME_FORMAT = (
-    "8"  # version of entry names: after a change, older entries are never found, and trimming removes them
-)
+# Version of entry names: after a change, older entries are never found, and trimming removes them.
+NAME_FORMAT = "8"
 NAME_DIGITS = 16  # hexadecimal digits of the second and third part of a name
 
 

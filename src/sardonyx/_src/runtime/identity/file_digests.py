@@ -64,7 +64,7 @@ def hash_pages(fd: int, size: int) -> str:
 
 
 def hash_blocks(fd: int, size: int, threads: int) -> str | None:
-    """The digest of an open file, computed by at most so many threads, of which this is one; None if a read fails."""
+    """The digest of an open file; None if a read fails.  threads: the largest number of threads, this one included."""
     blocks: list[bytes] = [b""] * -(-size // BLOCK_BYTES)
     numbers = iter(range(len(blocks)))  # shared: each thread takes the next block
 

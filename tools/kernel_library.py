@@ -6,6 +6,8 @@ For each class of processors, the models of `runtime.kernel_library.variants` an
 (`replay_corpus.py`) are compiled down to their kernels, which takes no LLVM; then the kernels of all models, and the
 modules that every program needs, are compiled by worker processes.  LLVM compiles for any class on any machine.  One
 class gets a file of its own; several share one, and in it the code that is equal.  Prints the kernels of each class.
+Programs with which a class is tested before its first use (`tools/probes/kernel_cases.py`) get another file, and the library
+has their kernels, in front of others of the kind: the self-test decompresses little.
 """
 
 from __future__ import annotations
@@ -19,17 +21,24 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import sardonyx as sx
+from probes.expected import expected_results, has_fma
+from probes.kernel_cases import kernel_cases
+from probes.kernels import compile_kernel_probes
 from replay_corpus import GROUPS, Corpus
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.llvm.host_target import compiler_version
+from sardonyx._src.compile.llvm.jit import Module
 from sardonyx._src.compile.llvm.kernel_library import ALL_CLASSES, FOLDER, SUFFIX, write_library
-from sardonyx._src.compile.llvm.target_classes import CLASSES, TargetClass, target_of
+from sardonyx._src.compile.llvm.kernel_probes_file import write_kernel_probes
+from sardonyx._src.compile.llvm.loaded_kernels import kernel_module
+from sardonyx._src.compile.llvm.target_classes import CLASSES, KERNEL_PROBES_PATH, TargetClass, target_of
 from sardonyx._src.compile.program import Kernel
 from sardonyx._src.ir import Model
 from sardonyx._src.runtime.kernel_library.building import compile_modules, kernels_of, library_modules
 from sardonyx._src.runtime.kernel_library.variants import variant_models
 
 VARIANTS = "variants"
+WITHOUT_LIBRARY = ("x86-64", "x86-64-v2")  # processors without AVX2: compiled libraries of 3 MB each for few
 PROGRESS_INTERVAL = 10.0  # seconds
 
 
@@ -39,6 +48,18 @@ def models_of(groups: Sequence[str], pattern: str) -> Iterator[Model]:
         yield from (model for _, model in variant_models())
     corpus = Corpus(groups=[group for group in groups if group != VARIANTS], pattern=pattern)
     yield from (sx.load(case.model) for case in corpus.cases())
+
+
+def class_target(target_class: TargetClass) -> Target:
+    return target_of(target_class, target_class.triple, compiler_version() or "", target_class.vendor)
+
+
+def probed_first(modules: dict[str, Module], target: Target) -> list[Module]:
+    """The modules of a library and of probes, those of probes first."""
+    probed = [
+        kernel_module(kernel, target) for kernel in kernels_of((c.model for c in kernel_cases()), target)
+    ]
+    return [*({module.name: module for module in probed} | modules).values()]
 
 
 def frequent_kernels(target: Target, models: Iterator[Model], least: int) -> list[Kernel]:
@@ -63,22 +84,31 @@ def print_progress() -> Callable[[int, int], None]:
 
 def compile_class(target_class: TargetClass, options: argparse.Namespace) -> dict[str, bytes]:
     """The object code of a class, by the names of modules."""
-    target = target_of(target_class, target_class.triple, compiler_version() or "", target_class.vendor)
+    target = class_target(target_class)
     models = models_of(options.groups.split(","), options.models)
     modules = library_modules(frequent_kernels(target, models, options.least), target)
     started = time.monotonic()
-    codes = compile_modules([*modules.values()], target, options.jobs, print_progress())
+    codes = compile_modules(probed_first(modules, target), target, options.jobs, print_progress())
     size = sum(map(len, codes.values())) / 2**20
     seconds = time.monotonic() - started
     print(f"{target_class.name}: {len(codes)} kernels, {size:.2f} MiB of code, {seconds:.0f} s", flush=True)
     return codes
 
 
+def write_probes(path: Path, classes: Sequence[TargetClass]) -> None:
+    """Writes the probes of kernels of classes that compute the same bits."""
+    cases = kernel_cases()
+    results = expected_results([case.name for case in cases])
+    probes = {c.name: compile_kernel_probes(class_target(c), cases, results) for c in classes}
+    if probes:
+        write_kernel_probes(path, probes)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    names = [target_class.name for target_class in CLASSES]
+    names = [target_class.name for target_class in CLASSES if target_class.name not in WITHOUT_LIBRARY]
     groups = (VARIANTS, *GROUPS)
-    parser.add_argument("--classes", default=",".join(names), help="comma-separated classes; all by default")
+    parser.add_argument("--classes", default=",".join(names), help="comma-separated classes (%(default)s)")
     parser.add_argument("--groups", default=",".join(groups), help="of models (%(default)s)")
     parser.add_argument("--models", default="", help="a pattern that the names of models of the corpus match")
     parser.add_argument("--least", type=int, default=1, help="models that use a kernel of a library")
@@ -93,7 +123,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     path = options.out / (f"{chosen[0].name}{SUFFIX}" if len(chosen) == 1 else ALL_CLASSES)
     options.out.mkdir(exist_ok=True)
     write_library(path, libraries)
-    print(f"{path.name}: {path.stat().st_size / 2**20:.2f} MiB", flush=True)
+    tested = options.out / KERNEL_PROBES_PATH.name
+    write_probes(tested, [c for c in chosen if has_fma(c)])
+    for written in filter(Path.exists, (path, tested)):
+        print(f"{written.name}: {written.stat().st_size / 2**20:.2f} MiB", flush=True)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ VARIABLES = (
     ("SARDONYX_SHARED_CACHE", "more cache folders, which are only read"),
     (
         "SARDONYX_TARGET",
-        "the class of x86-64 processors to compile for, such as x86-64-v3; by default the best of this one",
+        "the class of processors to compile for, such as x86-64-v3; by default the best of this one",
     ),
     ("SARDONYX_OPERATOR_SETS", "folders that are searched for operator-set documents"),
     ("NO_COLOR", "no color"),

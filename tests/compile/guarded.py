@@ -20,11 +20,13 @@ from compile.kernel_objects import load_module
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.llvm.jit import Library, host_target
 from sardonyx._src.compile.program import Buffer, Kernel, Step, TensorView, row_major_strides
+from sardonyx._src.compile.program.steps.cached_count import CachedCount
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Expr, Known
 
 PAGE = mmap.PAGESIZE
+CACHE_BYTES = 1 << 20  # of every cache; tests replace it
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -155,6 +157,8 @@ def encode_arguments(
         if isinstance(arg, TensorView):
             offset = evaluate_dim(arg.offset, sizes) * arg.dtype.numpy.itemsize
             arguments[i] = memories[arg.buffer].address + offset
+        elif isinstance(arg, CachedCount):
+            arguments[i] = arg.in_bytes(CACHE_BYTES)
         else:
             assert isinstance(arg, int | Expr), "a step that changes others' arguments needs a program"
             arguments[i] = evaluate_dim(arg, sizes)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compile.checked_runs import Table, build
-from compile.guarded import LIBC, PAGE, GuardedMemory, extent
+from compile.guarded import CACHE_BYTES, LIBC, PAGE, GuardedMemory, extent
 from compile.kernel_objects import load_module
 from compile.random_graphs import RandomModel
 from compile.reference_agreement import assert_outputs_match
@@ -31,6 +31,7 @@ from sardonyx._src.compile.program import Buffer, Kernel, KernelArgument, Step, 
 from sardonyx._src.compile.program.encoding import size_functions as sizes_of
 from sardonyx._src.compile.program.encoding.executable import Executable
 from sardonyx._src.compile.program.encoding.size_functions import evaluate_dim
+from sardonyx._src.compile.program.steps.cached_count import CachedCount
 from sardonyx._src.compile.program.steps.program import (
     Action,
     BindSizes,
@@ -254,6 +255,8 @@ class GuardedProgram:
         if isinstance(arg, RecordSlot):
             record = self.records.setdefault(action + arg.distance, np.zeros(RECORD_SLOTS, np.int64))
             return int(record.ctypes.data) + arg.slot * SLOT_BYTES
+        if isinstance(arg, CachedCount):
+            return arg.in_bytes(CACHE_BYTES)
         tensor = arg.tensor if isinstance(arg, TensorAddress) else arg
         if not isinstance(tensor, TensorView):
             return self.evaluate_dim(tensor)

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from unittest.mock import patch
 
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.llvm import jit, loaded_kernels
-from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.llvm.jit import compile_module, host_target
 from sardonyx._src.compile.llvm.loaded_kernels import LoadedKernel, kernel_code, symbol_name
 from sardonyx._src.compile.program import Kernel
+from sardonyx._src.runtime.kernel_library.interpreters import interpreter_modules
+from sardonyx._src.runtime.programs import kernel_replacement
 
 CODES: dict[str, bytes] = {}  # of the library, by the names of kernels: the first code of each
 TEXTS: dict[str, str] = {}  # from which this code was compiled
 # Kernels that are loaded, as long as the process: programs call them.
 COMPILED: dict[str, LoadedKernel] = {}
 FROM_LIBRARY: dict[str, LoadedKernel] = {}
+
+
+INTERPRETED: dict[str, LoadedKernel] = {}
 
 
 class GrowingLibrary:
@@ -27,6 +33,25 @@ class GrowingLibrary:
 
     def __contains__(self, name: str) -> bool:
         return name in CODES
+
+
+class InterpretingLibrary(GrowingLibrary):
+    """The same library without elementwise kernels, but with the interpreter."""
+
+    def get(self, name: str) -> bytes | None:
+        if name.startswith("elementwise/"):
+            return None
+        return interpreter_objects().get(name) or super().get(name)
+
+    def __contains__(self, name: str) -> bool:
+        return self.get(name) is not None
+
+
+@cache
+def interpreter_objects() -> dict[str, bytes]:
+    """The object code of the interpreters and of their templates."""
+    target = host_target()
+    return {module.name: compile_module(module.text(), target) for module in interpreter_modules(target)}
 
 
 def record_code(kernel: Kernel, target: Target) -> bytes:
@@ -54,5 +79,16 @@ def library_kernels(loaded: dict[str, LoadedKernel] | None = None) -> Iterator[N
     with (
         patch.object(jit, "class_library", lambda _: GrowingLibrary()),
         patch.multiple(loaded_kernels, LOADED=loaded),
+    ):
+        yield
+
+
+@contextmanager
+def interpreted_kernels() -> Iterator[None]:
+    """Gives sessions the kernels of the library, except the elementwise ones, which are interpreted and stay so."""
+    with (
+        patch.object(jit, "class_library", lambda _: InterpretingLibrary()),
+        patch.multiple(loaded_kernels, LOADED=INTERPRETED),
+        patch.object(kernel_replacement, "request_kernels", lambda program, kernels: None),
     ):
         yield

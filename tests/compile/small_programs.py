@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sardonyx._src.compile.program import Buffer, Kernel, Step, TensorView, row_major_strides
-from sardonyx._src.compile.program.memory.memory_plan import MemoryPlan, plan_memory
+from sardonyx._src.compile.program.memory.arena import MemoryPlan
+from sardonyx._src.compile.program.memory.memory_plan import plan_memory
 from sardonyx._src.compile.program.steps.program import Action, Program
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Graph, Model

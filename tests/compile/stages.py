@@ -20,7 +20,8 @@ from sardonyx._src.compile.partition import Region, RegionGraph
 from sardonyx._src.compile.partition.partitioner.verify import verify_regions
 from sardonyx._src.compile.pipeline import partition_model
 from sardonyx._src.compile.program.encoding.local_sizes import compile_bindings
-from sardonyx._src.compile.program.memory.memory_plan import MemoryPlan, plan_memory
+from sardonyx._src.compile.program.memory.arena import MemoryPlan
+from sardonyx._src.compile.program.memory.memory_plan import plan_memory
 from sardonyx._src.compile.program.steps.program import Program
 from sardonyx._src.compile.program.verification.verify import verify_program
 from sardonyx._src.compile.program.verification.verify_memory_plan import verify_memory_plan

@@ -28,8 +28,10 @@ from sardonyx._src.compile.kernels.gemm.bf16.bf16_matmul import (
     view_as_words,
 )
 from sardonyx._src.compile.kernels.gemm.bf16.bf16_panels import pack_bf16_constant
-from sardonyx._src.compile.kernels.gemm.bf16.bf16_words import padded_words
+from sardonyx._src.compile.kernels.gemm.bf16.bf16_words import padded_words, shared_k_block
+from sardonyx._src.compile.kernels.gemm.floats.matmul import matmul_steps
 from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant, pack_bias
+from sardonyx._src.compile.kernels.gemm.packing.panels import pack_constant
 from sardonyx._src.compile.kernels.gemm.tile.amx_tiles import has_amx_bf16
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program import Window
@@ -101,6 +103,35 @@ def test_products_are_those_of_rounded_factors(size: tuple[int, ...]) -> None:
             [compile_for(step, target) for step in steps], {memory: a, buffer: actual, words.buffer: packed}
         )
         assert_close_to_rounded(actual, rounded, exact, magnitude, k)
+
+
+@needs_bf16
+@pytest.mark.parametrize("size", [(1, 512, 40), (33, 768, 70), (40, 1376, 33), (5, 11008, 20)], ids=str)
+def test_products_of_words_have_the_bits_of_float32_products(size: tuple[int, int, int]) -> None:
+    """Sums have the same blocks and the same order, in which products of bfloat16, which are exact, are added."""
+    rows, k, n = size
+    a, b = (round_to_bf16(draw(*shape, seed=k)).astype(np.float32) for shape in ((rows, k), (k, n)))
+    target, block, results = TARGETS[0], shared_k_block(k), []
+    for has_words in (True, False):
+        (x, memory), result = guarded.tensor(a), np.zeros((rows, n), np.float32)
+        y, buffer = guarded.tensor(result)
+        words, packed = make_rounded_rows(a.shape, "words"), np.zeros((rows, padded_words(k)), np.int32)
+        if has_words:
+            panels = pack_bf16_constant(b, target)
+            products = bf16_matmul_steps(view_as_words(words), panels, y, k_block=block)
+        else:
+            products = matmul_steps(x, pack_constant(b, target), y, k_block=block)
+        steps = [compile_for(step, target) for step in (round_rows_step(x, words), *products)]
+        guarded.run(steps, {memory: a, buffer: result, words.buffer: packed})
+        results.append(result)
+    assert results[0].tobytes() == results[1].tobytes()
+    assert np.abs(results[0]).max() > 1
+
+
+@pytest.mark.parametrize(("k", "block"), [(512, 512), (768, 512), (1376, 458), (11008, 440), (777, None)])
+def test_blocks_of_words_are_those_of_float32(k: int, block: int | None) -> None:
+    """1376 terms are 4 blocks of 344, and 688 words are 4 of 172; 777 terms are 2 blocks of 389, an odd number."""
+    assert shared_k_block(k) == block
 
 
 @needs_bf16

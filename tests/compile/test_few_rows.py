@@ -41,24 +41,53 @@ def tensors_of(*arrays: Array) -> tuple[list[TensorView], dict[Buffer, Array]]:
     [
         (((17, 9), (9, 128)), "too many rows"),
         (((8, 9), (9, 100)), "columns that no tile divides"),
-        (((8, 9), (9, 64)), "too few columns"),
+        (((8, 9), (9, 16)), "too few columns"),
         (((2, 8, 9), (9, 128)), "a batch"),
     ],
 )
 def test_other_products_are_packed(shapes: tuple[tuple[int, ...], tuple[int, ...]], reason: str) -> None:
     (a, b), _ = tensors_of(*(draw(*shape) for shape in shapes))
-    assert not reads_in_place(a, b, target_of(16)), reason
+    assert not reads_in_place(a, b, replace(host_target(), lanes=16, registers=32)), reason
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "lanes", "in_place"),
+    [
+        (8, 1024, 8, False),  # tiles of 6 rows of 16 columns: the second one finds no line of the first
+        (5, 1024, 8, True),
+        (8, 1008, 8, True),
+        (32, 768, 8, True),
+        (33, 768, 8, False),
+        (8, 1024, 16, True),
+        (17, 768, 16, False),
+    ],
+)
+def test_narrow_tiles_of_rows_whole_pages_apart_are_packed(
+    rows: int, columns: int, lanes: int, *, in_place: bool
+) -> None:
+    (a, b), _ = tensors_of(draw(rows, 9), draw(9, columns))
+    target = replace(host_target(), lanes=lanes, registers=2 * lanes)
+    assert reads_in_place(a, b, target) == in_place
 
 
 def test_columns_that_are_far_apart_are_copied() -> None:
-    x = draw(9, 1024)
+    x, target = draw(9, 1024), replace(host_target(), lanes=16, registers=32)
     (tensor,), _ = tensors_of(x)
-    copy, steps = with_dense_rows(transpose_matrix(tensor), 256, "x")
+    copy, steps = with_dense_rows(transpose_matrix(tensor), 256, "x", target)
     assert len(steps) == 1
     assert copy.strides == (9, 1)
     for near, columns in ((draw(9, 1000), 256), (x, 64)):
         (tensor,), _ = tensors_of(near)
-        assert with_dense_rows(transpose_matrix(tensor), columns, "x") == (transpose_matrix(tensor), [])
+        unchanged = with_dense_rows(transpose_matrix(tensor), columns, "x", target)
+        assert unchanged == (transpose_matrix(tensor), [])
+
+
+@pytest.mark.parametrize(("lanes", "registers", "copies"), [(16, 32, 0), (8, 16, 1), (4, 16, 1)])
+def test_targets_of_narrow_panels_copy_for_fewer_columns(lanes: int, registers: int, copies: int) -> None:
+    """64 columns are one panel of AVX-512, and at least three of AVX2 and SSE, of which each reads A."""
+    tensor = transpose_matrix(tensors_of(draw(9, 1024))[0][0])
+    target = replace(host_target(), lanes=lanes, registers=registers)
+    assert len(with_dense_rows(tensor, 64, "x", target)[1]) == copies
 
 
 def test_gradients_of_low_rank_weights_pack_no_activations() -> None:

@@ -14,7 +14,7 @@ import pytest
 import sardonyx as sx
 from compile.amx_features import without_amx
 from sardonyx._src.compile.linker.amx_permission import request_amx
-from sardonyx._src.compile.linker.features import FLAGS_BY_MACHINE, saved_program_machine
+from sardonyx._src.compile.linker.features import FLAGS_BY_MACHINE, host_features, saved_program_machine
 from sardonyx._src.compile.llvm import compiler
 from sardonyx._src.compile.llvm import host_target as processor
 from sardonyx._src.compile.llvm.cache import ObjectCache
@@ -147,7 +147,8 @@ def test_processors_of_another_vendor_are_of_the_class_for_all() -> None:
     ("features", "name"),
     [
         ("+neon,+crc", "aarch64"),
-        ("+neon,+lse,+rdm,+fullfp16,+dotprod", "aarch64"),
+        ("+neon,+lse,+rdm,+fullfp16", "aarch64"),
+        ("+neon,+lse,+rdm,+fullfp16,+dotprod", "aarch64-dotprod"),
         ("+neon,+lse,+rdm,+fullfp16,+dotprod,+i8mm,+sve", "aarch64-i8mm"),
         ("+crc", ""),
     ],
@@ -159,6 +160,27 @@ def test_features_determine_the_class_of_arm_under_linux(features: str, name: st
     assert target_from_info({**info, "triple": "arm64-apple-darwin"}).class_name == ""
     with pytest.raises(sx.UnsupportedProcessor, match="requires cmov"):
         target_from_info({**info, "triple": "aarch64-unknown-linux-gnu"}, "x86-64")
+
+
+@pytest.mark.parametrize(
+    ("isa", "name"),
+    [
+        ("rv64imafdc_zicntr_zicsr", "riscv64"),
+        ("rv64imafdcv_zba_zbb", "riscv64-v"),
+        ("rv64imafd", ""),
+    ],
+)
+def test_the_instruction_set_determines_the_class_of_risc_v(isa: str, name: str, tmp_path: Path) -> None:
+    """A feature that one of the cores lacks is none of the machine."""
+    cpuinfo = tmp_path / "cpuinfo"
+    cores = "".join(f"processor\t: {i}\nisa\t\t: {text}\n\n" for i, text in enumerate((isa, f"{isa}_zbs")))
+    cpuinfo.write_text(cores, "utf-8")
+    features = host_features(cpuinfo) & FLAGS_BY_MACHINE["riscv64"].keys()
+    assert "zbs" not in host_features(cpuinfo)
+    info = {"triple": "riscv64-unknown-linux-gnu", "cpu": "", "compiler": "1"}
+    target = target_from_info({**info, "features": text_of((*features,))})
+    assert (target.class_name, target.lanes, target.registers) == (name, 4, 32 if name else 16)
+    assert target.has_fma == bool(name) and not target.converts_half
 
 
 def test_arm_has_fma() -> None:
@@ -179,11 +201,23 @@ def test_the_description_of_another_processor_is_not_used(
     assert processor.cached_host_info() is None
 
 
+@pytest.mark.parametrize("refuses", [False, True])
 def test_a_system_that_does_not_describe_its_processor_has_no_identity(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    refuses: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Then LLVM is asked, and programs are not cached."""
-    monkeypatch.setattr(processor, "CPUINFO", tmp_path / "cpuinfo")
+    """Then LLVM is asked, and programs are not cached.  refuses: whether a sandbox does, in place of a missing file."""
+    cpuinfo = tmp_path / "cpuinfo"
+    if refuses:
+        cpuinfo.touch()
+        read_text = Path.read_text
+
+        def refuse(path: Path, *arguments: str) -> str:
+            if path == cpuinfo:
+                raise PermissionError(13, "Permission denied")
+            return read_text(path, *arguments)
+
+        monkeypatch.setattr(Path, "read_text", refuse)
+    monkeypatch.setattr(processor, "CPUINFO", cpuinfo)
     processor.host_key.cache_clear()
     processor.host_identity.cache_clear()
     assert processor.known_host_info() is None

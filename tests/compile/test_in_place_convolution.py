@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from compile.test_lower_integer_products import literal, random_bytes
 from compile.test_requantization import Quantization, convolve, run_native
 from models import parse_model
-from sardonyx._src.compile.partition.quantized import dequantized_operands
 from sardonyx._src.compile.program import Step
 from sardonyx._src.compile.program.memory.memory_plan import plan_memory
 from sardonyx._src.compile.program.steps.program import Program
@@ -17,12 +15,6 @@ from sardonyx._src.runtime.runs.native_program import compile_for_host
 
 Q = Quantization("q", 2.0**-3, 117, "u1")
 IMAGE = random_bytes((2, 8, 9, 9), "u1", 5)
-
-
-@pytest.fixture(autouse=True)
-def use_int8(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compute quantized convolutions in int8 on every target."""
-    monkeypatch.setattr(dequantized_operands, "has_fast_int8", lambda target: True)
 
 
 def overwritten_operands(program: Program) -> int:

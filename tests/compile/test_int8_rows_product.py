@@ -20,6 +20,7 @@ from compile.test_matmul_kernel import Memory, make_target
 from ops.microsoft.judge import VendorCase, feeds_of, run_onnxruntime, vendor_model
 from sardonyx._src.compile.codegen.expressions import Apply, Local
 from sardonyx._src.compile.kernels.block_quantized.blocks import (
+    BlockFormat,
     BlockQuantizedMatrix,
     pack_blocks,
 )
@@ -27,17 +28,19 @@ from sardonyx._src.compile.kernels.block_quantized.int8_rows import (
     quantize_rows_step,
     quantized_row_bytes,
 )
+from sardonyx._src.compile.kernels.block_quantized.int8_tiles import row_counts
 from sardonyx._src.compile.kernels.block_quantized.matmul import block_quantized_matmul_step
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.gemm.integer.int8_dot import has_vnni
-from sardonyx._src.compile.kernels.tuning import BlockQuantizedTuning
+from sardonyx._src.compile.kernels.gemm.tile.prefetch import CACHE_LINE_FLOATS
+from sardonyx._src.compile.kernels.gemm.tile.register_tile import make_tile
+from sardonyx._src.compile.kernels.tuning import BlockQuantizedTuning, tuning_for
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
+from sardonyx._src.compile.program import Buffer, Step, TensorView
+from sardonyx._src.dtypes import DataType
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.ir import Array
-from sardonyx._src.ir.dims import symbol
-
-WITH_VNNI = pytest.mark.skipif(not has_vnni(host_target()), reason="needs AVX512-VNNI")
+from sardonyx._src.ir.dims import Known, symbol
 
 
 def rounding_bound(a: Array, matrix: BlockQuantizedMatrix) -> Array:
@@ -71,7 +74,6 @@ def assert_within_bound(matrix: BlockQuantizedMatrix, a: Array, lanes: int | Non
     assert (difference <= rounding_bound(a, matrix)).all()
 
 
-@WITH_VNNI
 @pytest.mark.parametrize("lanes", [None, 8, 4])
 @pytest.mark.parametrize("equal_zeros", [True, False])
 @pytest.mark.parametrize("bits", [2, 4, 8])
@@ -81,7 +83,6 @@ def test_the_error_is_that_of_rounding(bits: int, equal_zeros: bool, lanes: int 
         assert_within_bound(matrix, draw(rows, 150), lanes)
 
 
-@WITH_VNNI
 @pytest.mark.parametrize("size", [16, 64, 256, 512])
 @pytest.mark.parametrize("k", [1, 15, 64, 600, 1100])
 def test_blocks_may_be_partial(k: int, size: int) -> None:
@@ -89,7 +90,6 @@ def test_blocks_may_be_partial(k: int, size: int) -> None:
         assert_within_bound(draw_matrix(4, size, k, 5, equal_zeros=False), draw(rows, k))
 
 
-@WITH_VNNI
 @pytest.mark.parametrize("bits", [2, 4, 8])
 def test_integers_up_to_127_are_exact(bits: int) -> None:
     """Each block has the 127, so that its scale is 1, and the scales of the weights are powers of two."""
@@ -100,7 +100,6 @@ def test_integers_up_to_127_are_exact(bits: int) -> None:
     np.testing.assert_array_equal(multiply(a, matrix), a.astype(np.float64) @ dequantized(matrix))
 
 
-@WITH_VNNI
 @pytest.mark.parametrize("rows", ROWS)
 def test_a_row_does_not_depend_on_the_number_of_rows(rows: int) -> None:
     matrix, a = draw_matrix(4, 32, 1100, 65, equal_zeros=True), draw(rows, 1100)
@@ -109,7 +108,16 @@ def test_a_row_does_not_depend_on_the_number_of_rows(rows: int) -> None:
         np.testing.assert_array_equal(multiply(a[row : row + 1], matrix)[0], y[row])
 
 
-@WITH_VNNI
+@pytest.mark.parametrize("lanes", [None, 8, 4])
+@pytest.mark.parametrize("bits", [2, 4, 8])
+def test_few_rows_have_the_bits_of_rows_alone(bits: int, lanes: int | None) -> None:
+    """Tiles of every height, in one and in two passes over the vectors of a panel."""
+    matrix, a = draw_matrix(bits, 32, 100, 70, equal_zeros=bits != 2), draw(10, 100)
+    alone = np.concatenate([multiply(row[None], matrix, lanes) for row in a])
+    for rows in range(2, 11):
+        np.testing.assert_array_equal(multiply(a[:rows], matrix, lanes), alone[:rows])
+
+
 def test_nan_and_infinities_stay_in_their_rows_and_tiny_blocks_are_zero() -> None:
     matrix, a = draw_matrix(4, 32, 64, 64, equal_zeros=True), draw(4, 64)
     a[1, 5], a[2, 40], a[3] = np.nan, np.inf, 1e-40
@@ -117,7 +125,6 @@ def test_nan_and_infinities_stay_in_their_rows_and_tiny_blocks_are_zero() -> Non
     assert np.isfinite(y[0]).all() and np.isnan(y[1:3]).all() and (y[3] == 0).all()
 
 
-@WITH_VNNI
 @pytest.mark.parametrize("rows", [1, 40])
 def test_rows_may_be_symbolic_and_epilogues_are_fused(rows: int) -> None:
     matrix = replace(draw_matrix(4, 16, 96, 70, equal_zeros=False), allows_int8_rows=True)
@@ -132,6 +139,34 @@ def test_rows_may_be_symbolic_and_epilogues_are_fused(rows: int) -> None:
     memory.run([quantize_rows_step(a_tensor, q_tensor, packed.format), product], host_target(), {"m": rows})
     difference = np.abs(y - (a.astype(np.float64) @ dequantized(matrix) + column))
     assert (difference <= rounding_bound(a, matrix) + 1e-5).all()
+
+
+def product_step(rows: Known) -> Step:
+    packed = pack_blocks(
+        replace(draw_matrix(4, 32, 96, 70, equal_zeros=True), allows_int8_rows=True), host_target()
+    )
+    row_bytes = quantized_row_bytes(packed.format, 96)
+    a = tensor_of("a", DataType.UINT8, (rows, row_bytes))
+    return block_quantized_matmul_step(a, packed, tensor_of("y", DataType.FLOAT, (rows, 70)))
+
+
+def tensor_of(name: str, dtype: DataType, shape: tuple[Known, Known]) -> TensorView:
+    buffer = Buffer("arena", shape[0] * shape[1] * dtype.numpy.itemsize, name)
+    return TensorView(dtype, shape, (shape[1], 1), buffer)
+
+
+def test_one_kernel_serves_all_numbers_of_rows_without_scratch() -> None:
+    steps = [product_step(rows) for rows in (1, 6, 7, 40, symbol("m"))]
+    assert len({step.kernel.key for step in steps}) == 1
+    assert [step.scratch for step in steps] == [0] * len(steps)
+
+
+def test_weights_are_prefetched_for_several_rows_only() -> None:
+    text, target = product_step(1).kernel.source("product", host_target()), host_target()
+    tile = make_tile(tuning_for(target).gemm.dynamic_tile_vectors, target)
+    format_ = BlockFormat(4, 32, tile.width, 8, has_int8_rows=True)
+    several = [rows for rows in row_counts(format_, target) if rows > 1]
+    assert text.count("call void @llvm.prefetch") == len(several) * tile.width // CACHE_LINE_FLOATS
 
 
 # --- models ---------------------------------------------------------------------------------------
@@ -163,7 +198,6 @@ def kernels_of(case: VendorCase) -> list[str]:
     return [step.kernel.key for step in compile_model(model, host_target(), verify=True).program.steps]
 
 
-@WITH_VNNI
 @pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.usefixtures("small_weights")
 def test_level_4_agrees_with_onnxruntime_within_the_rounding(case: VendorCase) -> None:
@@ -182,7 +216,6 @@ def test_level_4_agrees_with_onnxruntime_within_the_rounding(case: VendorCase) -
         np.testing.assert_allclose(np.asarray(y), np.asarray(exact), 0, 0.02 * largest)
 
 
-@WITH_VNNI
 @pytest.mark.parametrize("level", [0, 1, 2, 3])
 @pytest.mark.usefixtures("small_weights")
 def test_other_levels_are_computed_in_float32(level: int) -> None:
@@ -190,7 +223,6 @@ def test_other_levels_are_computed_in_float32(level: int) -> None:
     assert [key for key in keys if key.startswith("matmul_blocks_4_")] and not any("_int8" in k for k in keys)
 
 
-@WITH_VNNI
 @pytest.mark.usefixtures("small_weights")
 def test_bits_are_equal_on_two_threads() -> None:
     case = level_case(4, 512, 32, zeros=True, rows=90, level=4)

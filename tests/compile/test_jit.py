@@ -94,6 +94,21 @@ def test_kernels_that_others_may_have_written_are_not_run(
     assert cache.get("t", "one") == (b"code" if place == "entry" else None)
 
 
+def test_a_full_disk_is_not_filled_by_parts_of_entries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    cache = ObjectCache(tmp_path / "cache")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", refuse)
+        cache.put("target", "source", b"code")
+    assert cache.get("target", "source") is None and not list(cache.folder.iterdir())
+    cache.put("target", "source", b"code")
+    assert cache.get("target", "source") == b"code"
+
+
 def test_temporary_files_of_writers_that_died_are_removed(tmp_path: Path) -> None:
     old, new = tmp_path / "0.tmp", tmp_path / "1.tmp"
     for path in (old, new):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import zlib
+import lzma
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,21 +10,23 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from sardonyx._src.compile.linker.elf import EM_AARCH64, ElfObject
+from sardonyx._src.compile.linker.elf import EM_AARCH64, EM_RISCV, ElfObject
 from sardonyx._src.compile.linker.link import is_self_contained, link_objects
 from sardonyx._src.compile.llvm import jit, kernel_library, loaded_kernels
+from sardonyx._src.compile.llvm.cache import ObjectCache
 from sardonyx._src.compile.llvm.jit import compile_module, host_target
 from sardonyx._src.compile.llvm.kernel_library import (
     ALL_CLASSES,
     BLOCK,
     CLASS,
     ENTRY,
+    FILTERS,
     SUFFIX,
     class_library,
     write_library,
 )
 from sardonyx._src.compile.llvm.loaded_kernels import kernel_code, kernel_module
-from sardonyx._src.compile.llvm.target_classes import CLASSES, target_of
+from sardonyx._src.compile.llvm.target_classes import AARCH64, CLASSES, target_of
 from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.runtime.limits.thread_pool import run_loop_module
 from sardonyx._src.runtime.programs.arrays import FIELDS, entry_module
@@ -70,7 +72,11 @@ def test_classes_share_equal_code(folder: Path) -> None:
     sizes = {path.name: path.stat().st_size for path in folder.iterdir()}
     entries = CLASS.size + len(other) * ENTRY.size
     assert sizes["two"] == sizes["one"] + entries
-    changes = CLASS.size + ENTRY.size + 2 * (BLOCK.size + len(zlib.compress(b"?", 9)))
+    changes = (
+        CLASS.size
+        + ENTRY.size
+        + 2 * (BLOCK.size + len(lzma.compress(b"?", lzma.FORMAT_RAW, filters=FILTERS)))
+    )
     assert sizes[ALL_CLASSES] == sizes["two"] + changes
     for name in ("c", "d"):
         library = class_library(name)
@@ -135,7 +141,7 @@ def test_a_session_compiles_nothing_that_the_library_has(
     assert sx.Session(model, engine="native").run({"x": x})["y"].tobytes() == expected.tobytes()
 
 
-@pytest.mark.parametrize("name", ["aarch64", "aarch64-i8mm"])
+@pytest.mark.parametrize("name", ["aarch64", "aarch64-i8mm", "riscv64", "riscv64-v"])
 def test_code_for_other_machines_is_linked_as_on_them(name: str) -> None:
     """LLVM compiles for any machine, and our linker has the relocations of the code; all calls are to known functions."""
     target_class = next(c for c in CLASSES if c.name == name)
@@ -148,7 +154,43 @@ def test_code_for_other_machines_is_linked_as_on_them(name: str) -> None:
     for module in (*modules, run_loop_module(target), entry_module(target, FIELDS)):
         code = jit.compile_module(module.text(), target)
         elf = ElfObject(code)
-        assert elf.machine == EM_AARCH64
+        assert elf.machine == (EM_AARCH64 if target_class.machine == AARCH64 else EM_RISCV)
         assert is_self_contained(elf)
         functions = [s.name for s in elf.symbols if s.name and s.section and not s.is_local]
         assert link_objects([code], functions).functions.keys() == set(functions)
+
+
+def test_the_most_used_kernels_are_decompressed_alone(folder: Path) -> None:
+    """What comes after a kernel in its block stays compressed; kernels before it can be read later."""
+    codes = {f"kernel {name}": bytes([name]) * 50000 for name in (9, 1, 5)}
+    write_library(folder / f"c{SUFFIX}", {"c": codes})
+    library = class_library("c")
+    assert library is not None
+    for name, read in ((9, 50000), (5, 150000), (1, 150000)):
+        assert library.get(f"kernel {name}") == codes[f"kernel {name}"]
+        assert len(kernel_library.open_block(library, 0).content) == read
+
+
+def test_without_lzma_there_is_no_library(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_library(folder / f"c{SUFFIX}", {"c": CODES})
+    monkeypatch.setattr(kernel_library, "find_spec", lambda name: None)
+    assert class_library("c") is None
+
+
+def test_code_of_a_library_needs_no_digest_of_the_sources(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An installed library is of the sources beside it; reading all of them would take longer than most kernels."""
+    if not (class_name := host_target().class_name):
+        pytest.skip("the processor is of no class")
+    write_library(folder / f"{class_name}{SUFFIX}", {class_name: CODES})
+    class_library.cache_clear()
+    assert class_library(class_name) is not None
+
+    def refuse() -> str:
+        raise AssertionError("the sources are read")
+
+    monkeypatch.setattr(jit, "sources_digest", refuse)
+    module = jit.Module("kernel 5", lambda: "")
+    assert jit.object_code(module, ObjectCache(folder)) == CODES["kernel 5"]
+    jit.compile_module_async(module, ObjectCache(folder))

@@ -9,7 +9,6 @@ import pytest
 
 from compile.reference_comparison import normal
 from models import parse_model
-from sardonyx._src.compile.partition.quantized import dequantized_operands
 from sardonyx._src.compile.program import Step
 from sardonyx._src.compile.program.steps.program import FallbackOp
 from sardonyx._src.interp.interpreter import Interpreter
@@ -19,12 +18,6 @@ from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.runtime.runs.native_program import NativeProgram, compile_for_host
 
 TILE = re.compile(r"matmul_bytes_\d+(_amx\d+)?")
-
-
-@pytest.fixture
-def force_int8(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use int8 for QDQ patterns on every target."""
-    monkeypatch.setattr(dequantized_operands, "has_fast_int8", lambda target: True)
 
 
 def run_both(
@@ -204,7 +197,6 @@ def layer(x: str, y: str, w: Array, bias: bool, group: int = 1) -> str:
     """
 
 
-@pytest.mark.usefixtures("force_int8")
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("relu", [True, False])
 def test_quantized_convolutions_are_computed_in_int8(bias: bool, relu: bool) -> None:
@@ -220,7 +212,6 @@ def test_quantized_convolutions_are_computed_in_int8(bias: bool, relu: bool) -> 
     assert_close_to_reference(text, *({"x": random_bytes((n, 6, h, h), "u1")} for n, h in ((1, 1), (2, 9))))
 
 
-@pytest.mark.usefixtures("force_int8")
 def test_a_residual_addition_fuses_into_a_quantized_convolution() -> None:
     text = f"""g (uint8[N,8,H,W] x) => (uint8[N,8,H,W] y) {{ {SCALES}
       {layer("x", "a", random_bytes((8, 8, 1, 1), "i1", 1), True)}
@@ -237,7 +228,6 @@ def test_a_residual_addition_fuses_into_a_quantized_convolution() -> None:
     assert_close_to_reference(text, *({"x": random_bytes((n, 8, h, h), "u1")} for n, h in ((1, 1), (2, 9))))
 
 
-@pytest.mark.usefixtures("force_int8")
 @pytest.mark.parametrize("op", ["Gemm", "MatMul"])
 def test_quantized_products_are_computed_in_int8(op: str) -> None:
     shape, attributes = ((5, 11), "<transB = 1>") if op == "Gemm" else ((11, 5), "")

@@ -15,10 +15,10 @@ import sardonyx as sx
 from compile.small_programs import NOTHING, X, plan, program, step, tensor
 from models import parse_record
 from sardonyx._src.compile.program import Buffer, Step, TensorView
+from sardonyx._src.compile.program.memory.arena import MemoryPlan
 from sardonyx._src.compile.program.memory.live_range import LiveRange
 from sardonyx._src.compile.program.memory.memory_plan import (
     MAX_PACKED_BY_SIZE,
-    MemoryPlan,
     pack_in_order,
     pack_offsets,
     share_slots,

@@ -19,7 +19,9 @@ def test_a_tile_fits_the_registers(registers: int) -> None:
     for vectors in tuning_for(target).gemm.tile_rows:
         tile = make_tile(vectors, target)
         assert tile.rows * vectors + vectors + 1 <= registers  # accumulators, a row of B, an element of A
-        assert tile.rows * vectors >= 8  # two multiply-adds a cycle with a latency of four
+        # Two multiply-adds a cycle with a latency of four need eight sums.  Of x86-64's 16 integer registers, seven are left
+        # for the rows of A: a tile of one vector with more rows loads addresses from the stack.
+        assert tile.rows * vectors >= (7 if (registers, vectors) == (16, 1) else 8)
 
 
 @pytest.mark.parametrize(

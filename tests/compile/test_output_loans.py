@@ -9,8 +9,8 @@ from models import parse_model
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.compile.program import Buffer
+from sardonyx._src.compile.program.memory.arena import MemoryPlan
 from sardonyx._src.compile.program.memory.live_range import LiveRange
-from sardonyx._src.compile.program.memory.memory_plan import MemoryPlan
 from sardonyx._src.compile.program.memory.output_loans import Lender
 from sardonyx._src.ir import Model
 

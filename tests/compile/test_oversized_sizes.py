@@ -15,11 +15,14 @@ from compile.stages import AVX2, no_compilation
 from models import parse_model
 from sampling import FACTOR
 from sardonyx._src.compile.pipeline import compile_model, compile_stages
+from sardonyx._src.compile.prepare.graph_info import has_room_for_base
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.infer.memo_cache import MEMO_CACHE
 from sardonyx._src.io.loading.load import load
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import polynomials
+from sardonyx._src.ir.dims.division import floordiv_by_expr, floordiv_by_int
+from sardonyx._src.ir.dims.extrema import extreme
 
 NEAREST = '<mode = "nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor">'
 # The pooled height is (H-1)//8+1, and the least of it and H is the same.
@@ -153,16 +156,23 @@ def test_a_node_whose_step_is_oversized_becomes_a_fallback() -> None:
     assert [step.kernel.key for step in executable.program.steps]  # the other nodes are native
 
 
+def forget_results() -> None:
+    """Forgets what was computed of sizes, and inferred from it."""
+    MEMO_CACHE.clear()
+    for remembered in (has_room_for_base, floordiv_by_int, floordiv_by_expr, extreme):
+        remembered.cache_clear()
+
+
 @contextmanager
 def limits_of_expressions(terms: int, size: int) -> Iterator[None]:
     """Smaller limits, which many models exceed; nothing that is inferred within them is remembered, and no kernel compiled."""
     limits = patch.multiple(polynomials, MAX_TERMS=terms, MAX_SIZE=size)
-    MEMO_CACHE.clear()
+    forget_results()
     try:
         with limits, no_compilation():
             yield
     finally:
-        MEMO_CACHE.clear()
+        forget_results()
 
 
 @pytest.mark.parametrize(("terms", "size"), [(1, 2), (2, 8), (4, 12)])

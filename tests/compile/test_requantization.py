@@ -12,7 +12,6 @@ import pytest
 
 from compile.test_lower_integer_products import literal, random_bytes
 from models import parse_model
-from sardonyx._src.compile.partition.quantized import dequantized_operands
 from sardonyx._src.compile.program import Step
 from sardonyx._src.interp.run_state import RandomSource
 from sardonyx._src.ir import Array
@@ -21,12 +20,6 @@ from sardonyx._src.runtime.runs.native_program import NativeProgram, compile_for
 
 KINDS = {"u1": "uint8", "i1": "int8"}
 CHANNELS = 70  # a tile of whole vectors, and columns that are left
-
-
-@pytest.fixture(autouse=True)
-def use_int8(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compute quantized convolutions in int8 on every target."""
-    monkeypatch.setattr(dequantized_operands, "has_fast_int8", lambda target: True)
 
 
 @dataclass(frozen=True)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
+from heapq import heappop, heappush
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sardonyx._src.compile.codegen import LLVMValue
+from sardonyx._src.compile.executor.pool_builder import PoolFunctionBuilder
 from sardonyx._src.compile.executor.pool_layout import (
     JOB_BLOCK,
     JOB_FIRST,
@@ -19,7 +22,6 @@ from sardonyx._src.compile.executor.pool_layout import (
     JOB_MIN_CHUNK,
     JOB_PANELS,
     WORKERS_BEGIN,
-    PoolFunctionBuilder,
 )
 from sardonyx._src.compile.executor.scheduling import ChunkQueue
 from sardonyx._src.compile.llvm.jit import Library, host_target, load
@@ -114,21 +116,56 @@ def test_queues_are_equal_shares(units: int, threads: int, min_chunk: int) -> No
 
 
 @given(UNITS, THREADS, MIN_CHUNKS)
-def test_chunks_are_halves_of_the_remainder_and_not_below_the_minimum(
+def test_chunks_are_fifths_of_the_remainder_and_not_below_the_minimum(
     units: int, threads: int, min_chunk: int
 ) -> None:
     for queue in chunks_of(units, threads, min_chunk):
         remaining = sum(end - first for first, end in queue)
         for first, end in queue:
-            assert end - first == min(max((remaining + 1) // 2, min_chunk), remaining)
+            assert end - first == min(max((remaining + 4) // 5, min_chunk), remaining)
             remaining -= end - first
 
 
 def test_chunks_of_a_large_job() -> None:
     (queue,) = chunks_of(1 << 40, 1, 1)
-    assert len(queue) == 41
-    assert queue[0] == (0, 1 << 39)
+    assert len(queue) == 120
+    assert queue[0] == (0, -(-(1 << 40) // 5))
     assert queue[-1] == ((1 << 40) - 1, 1 << 40)
+
+
+def finish(queues: Sequence[Sequence[Chunk]], speeds: Sequence[float]) -> float:
+    """When the last chunk ends, if thread i does `speeds[i]` units in a second: as `@work_off`, a thread empties its own queue,
+    then those after it."""
+    left = [[end - first for first, end in queue] for queue in queues]
+    events = [
+        (0.0, thread, thread) for thread in range(len(queues))
+    ]  # time, thread, the queue that it empties
+    last = 0.0
+    while events:
+        now, thread, owner = heappop(events)
+        last = max(last, now)
+        owners = [owner, *((thread + i) % len(queues) for i in range(len(queues)))]
+        claimed = next((queue for queue in owners if left[queue]), None)
+        if claimed is not None:
+            heappush(events, (now + left[claimed].pop(0) / speeds[thread], thread, claimed))
+    return last
+
+
+SLOWER = [speed / 100 for speed in range(40, 101, 5)]
+MIXTURES = ("fs", "sf", "ffss", "ffffssss", "ffffffss")  # of fast and slow threads
+
+
+@pytest.mark.parametrize("units", [256, 1024])
+def test_slower_threads_delay_a_job_little(units: int) -> None:
+    """Beyond the ideal time, in which all threads end at once."""
+    delays = [
+        finish(chunks_of(units, len(mixture), 1), speeds) / (units / sum(speeds))
+        for mixture in MIXTURES
+        for slow in SLOWER
+        for speeds in [[1 if kind == "f" else slow for kind in mixture]]
+    ]
+    assert min(delays) >= 1 - 1e-9
+    assert max(delays) < 1.15 and sum(delays) / len(delays) < 1.025
 
 
 def test_more_threads_than_units_have_empty_queues() -> None:

@@ -49,6 +49,17 @@ def test_the_size_of_a_convolution_and_that_of_its_exporter_are_one_expression()
     assert [str(guard) for guard in model.guards] == ["min(h,1) == 1"]
 
 
+def test_a_slice_from_the_back_has_the_size_that_it_counts() -> None:
+    """Decoders take the latest tokens so: with a size of 0, all would be taken."""
+    model = prepared(
+        "float[p,5] past, float[n,5] new",
+        "all = Concat<axis = 0>(past, new) n = Shape<end = 1>(new) first = Neg(n) "
+        "far = Constant<value_ints = [9223372036854775807]>() y = Slice(all, first, far)",
+    )
+    assert output_shape(model) == ["n", "5"]
+    assert [str(guard) for guard in model.guards] == ["min(n,1) == 1"]
+
+
 def test_no_size_is_assumed_where_no_quotient_is_rounded() -> None:
     model = prepared(
         "float[b,3,h,w] x, float[1,1] v",

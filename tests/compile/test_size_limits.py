@@ -9,7 +9,7 @@ import sardonyx as sx
 from models import parse_model
 from sardonyx._src.compile.program.encoding.encoding import Encoding
 from sardonyx._src.compile.program.encoding.size_functions import SizeFunctionBuilder
-from sardonyx._src.compile.program.memory.memory_plan import MemoryPlan
+from sardonyx._src.compile.program.memory.arena import MemoryPlan
 from sardonyx._src.ir import Attribute, Tensor
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.dims import symbol

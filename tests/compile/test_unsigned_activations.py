@@ -8,18 +8,11 @@ import pytest
 from compile.test_lower_integer_products import literal, random_bytes
 from compile.test_requantization import Quantization, convolve, run_native
 from models import parse_model
-from sardonyx._src.compile.partition.quantized import dequantized_operands
 from sardonyx._src.compile.prepare.unsigned_activations import quantize_unsigned
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array, Tensor
 
 IMAGE = (2, 8, 3, 5)
-
-
-@pytest.fixture(autouse=True)
-def use_int8(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compute quantized convolutions in int8 on every target."""
-    monkeypatch.setattr(dequantized_operands, "has_fast_int8", lambda target: True)
 
 
 def draw_image() -> Array:

@@ -19,8 +19,8 @@ from sardonyx._src.compile.partition import Alias, Region, RegionGraph, Write
 from sardonyx._src.compile.partition.partitioner.verify import verify_regions
 from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.compile.program import Guard, Step, TensorView
+from sardonyx._src.compile.program.memory.arena import ArenaSlot, MemoryPlan
 from sardonyx._src.compile.program.memory.live_range import LiveRange
-from sardonyx._src.compile.program.memory.memory_plan import ArenaSlot, MemoryPlan
 from sardonyx._src.compile.program.steps.program import Action, BindSizes, CopyIn, FallbackOp
 from sardonyx._src.compile.program.steps.step import Jump, RowGroups
 from sardonyx._src.compile.program.verification.verify import verify_program

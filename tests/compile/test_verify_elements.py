@@ -10,8 +10,8 @@ import pytest
 from sardonyx._src.compile.layouts.verify_elements import Box, TensorBoxes, WrittenElements, share_elements
 from sardonyx._src.compile.partition.partitioner.verify import subgraphs_of
 from sardonyx._src.compile.program import Buffer, TensorView
+from sardonyx._src.compile.program.memory.arena import MemoryPlan
 from sardonyx._src.compile.program.memory.live_range import LiveRange
-from sardonyx._src.compile.program.memory.memory_plan import MemoryPlan
 from sardonyx._src.compile.program.verification.verify_memory_plan import sharing_ranges
 from sardonyx._src.dtypes import DataType
 

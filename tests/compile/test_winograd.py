@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
+from math import prod
 
 import numpy as np
 import pytest
@@ -10,17 +12,19 @@ import pytest
 from compile import guarded
 from sardonyx._src.compile.codegen.expressions import Apply, Local, Number
 from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
+from sardonyx._src.compile.kernels.gemm.tile.register_tile import make_tile
 from sardonyx._src.compile.kernels.winograd.convolution import TileGrouping, winograd_steps
-from sardonyx._src.compile.kernels.winograd.cost_model import choose_transforms
+from sardonyx._src.compile.kernels.winograd.cost_model import TRANSFORMS, choose_transforms
 from sardonyx._src.compile.kernels.winograd.tiles import TileTransforms
 from sardonyx._src.compile.kernels.winograd.transforms import F2X3, F4X3, WinogradTransform
-from sardonyx._src.compile.kernels.winograd.weight_transform import pack_winograd_weights
+from sardonyx._src.compile.kernels.winograd.weight_transform import pack_winograd_weights, transform_weights
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program import TensorView
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import symbol
 
 BOTH = TileTransforms(F4X3, F4X3)
+TILE = make_tile(2, host_target())
 RELU = Epilogue(Apply("max", (RESULT, Number(0.0))))
 CLOSE = 1e-5  # of numbers about 1: some tens of roundings to 24 bits, which the output transform amplifies
 
@@ -152,10 +156,60 @@ def test_nan_and_infinity_stay_in_their_tile(number: float) -> None:
 
 
 @pytest.mark.parametrize("transform", [F2X3, F4X3, WinogradTransform((0.5, 1.0, 2.0))], ids=str)
-def test_the_weight_matrix_has_no_constant_term_at_infinity(transform: WinogradTransform) -> None:
-    constant = transform.weight_matrix() @ np.array([1.0, 0.0, 0.0])
-    assert constant.shape == (transform.inputs,)
-    assert constant[-1] == 0, "at infinity only the highest power counts"
+def test_weights_have_no_constant_term_at_infinity(transform: WinogradTransform) -> None:
+    weights = np.zeros((3, 2, 3, 3), np.float32)
+    weights[..., 0, 0] = 1
+    panels = transform_weights(weights, TileTransforms(transform, transform), TILE).materialize()
+    points = panels.reshape(transform.inputs, transform.inputs, 2, TILE.width)[..., :3]
+    assert (points[:-1, :-1] != 0).all()
+    assert (points[-1] == 0).all() and (points[:, -1] == 0).all(), "at infinity only the highest power counts"
+
+
+def weight_matrix(transform: WinogradTransform) -> list[list[Fraction]]:
+    """G of the paper, in exact numbers: the powers of each point, over the product of its differences to the others."""
+    points = [Fraction(p) for p in transform.finite_points]
+    divisors = [prod(p - q for q in points if q != p) for p in points]
+    rows = [[p**i / divisor for i in range(3)] for p, divisor in zip(points, divisors, strict=True)]
+    return [*rows, [Fraction(0), Fraction(0), Fraction(1)]]
+
+
+@pytest.mark.parametrize("transforms", TRANSFORMS, ids=str)
+def test_transformed_weights_are_rounded_once(transforms: TileTransforms) -> None:
+    weights = draw_weights(3, TILE.width + 5)[0]
+    panels = transform_weights(weights, transforms, TILE).materialize()
+    vertical, horizontal = weight_matrix(transforms.vertical), weight_matrix(transforms.horizontal)
+    points = panels.reshape(2, len(vertical), len(horizontal), 3, TILE.width)
+    for feature in (0, 7, TILE.width, TILE.width + 4):
+        panel, column = divmod(feature, TILE.width)
+        taps = [[Fraction(float(tap)) for tap in row] for row in weights[feature, 2]]
+        for i, left in enumerate(vertical):
+            for j, right in enumerate(horizontal):
+                exact = sum(left[k] * taps[k][m] * right[m] for k in range(3) for m in range(3))
+                assert points[panel, i, j, 2, column] == np.float32(float(exact))
+    assert (points[1, ..., 5:] == 0).all(), "columns past the last feature"
+
+
+@pytest.mark.parametrize("transforms", TRANSFORMS, ids=str)
+def test_transformed_weights_are_computed_by_one_sequence_of_operations(transforms: TileTransforms) -> None:
+    """At points at which the sums of these taps vanish, what is left is the rounding of each operation in float64."""
+    weights = np.random.default_rng(5).integers(-9, 9, (2 * TILE.width, 40, 3, 3)).astype(np.float32)
+    for row, column, p in ((0, 0, 1.5), (1, 0, -1.5), (0, 1, 0.625), (1, 1, -0.625), (0, 2, 1.0)):
+        taps = weights[row::2, column::3]
+        taps[..., 0] = -p * taps[..., 1] - p * p * taps[..., 2]
+    panels = transform_weights(weights, transforms, TILE).materialize()
+
+    def transform(transform: WinogradTransform, taps: Array) -> Array:
+        values = [taps[0] * (1 / prod(-q for q in transform.finite_points[1:]))]
+        for p in transform.point_pairs:
+            divisor = prod(p - q for q in transform.finite_points if q != p)
+            even, odd = taps[0] * (1 / divisor) + taps[2] * (p * p / divisor), taps[1] * (p / divisor)
+            values += [even + odd, even - odd]
+        return np.stack([*values, taps[2]])
+
+    columns = transform(transforms.vertical, weights.astype(np.float64).transpose(2, 3, 1, 0))
+    points = transform(transforms.horizontal, columns.swapaxes(0, 1)).swapaxes(0, 1)
+    expected = points.reshape(transforms.num_points, 40, 2, TILE.width).transpose(2, 0, 1, 3)
+    assert np.array_equal(panels, expected.astype(np.float32)), "without fused multiply-adds"
 
 
 def test_winograd_is_chosen_for_many_tiles_and_channels() -> None:

@@ -1,4 +1,5 @@
-"""The stages of sessions have equal bits: kernels that LLVM compiles, and kernels of a library, for every case and model.
+"""The stages of sessions have equal bits for every case and model: kernels that LLVM compiles, those of a library, and
+those that the interpreter of a library computes.
 
 The library has the first code of each name, whichever case it is from, and a name has one text in all cases.
 """
@@ -11,7 +12,12 @@ import pytest
 
 import sardonyx as sx
 from cases import assert_same
-from compile.library_kernels import assert_one_text, library_kernels, recorded_kernels
+from compile.library_kernels import (
+    assert_one_text,
+    interpreted_kernels,
+    library_kernels,
+    recorded_kernels,
+)
 from conformance.official import OfficialCase, official_cases
 from conformance.test_shared_models import FOLDERS, MODELS, VENDOR, reference
 from sardonyx._src.compile.llvm.jit import host_target
@@ -42,7 +48,7 @@ def test_a_shared_model_has_equal_bits_in_every_stage(name: str) -> None:
 
 
 def assert_stages_equal(model: Model, feeds: Mapping[str, object]) -> None:
-    """Runs a model with compiled kernels, then with those of the library, twice each: the second run has a fast path."""
+    """Runs a model with compiled kernels, with those of the library, and with interpreted ones; twice each, the second time on the fast path."""
     if not host_target().class_name:
         pytest.skip("the processor is of no class, so that it has no library")
     with recorded_kernels():
@@ -59,3 +65,7 @@ def assert_stages_equal(model: Model, feeds: Mapping[str, object]) -> None:
         0,
     )
     assert_same(actual, expected, exact=True, where="outputs")
+    with interpreted_kernels():
+        interpreted = sx.Session(model, engine="native", seed=SEED)
+        actual = [interpreted.run(feeds) for _ in range(2)]
+    assert_same(actual, expected, exact=True, where="outputs of interpreted kernels")

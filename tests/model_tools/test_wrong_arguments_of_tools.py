@@ -36,6 +36,19 @@ CALLS: dict[str, Callable[[], Call]] = {
             **SIZES,
         },
     ),
+    "certify": lambda: Call(
+        public_tools.certify,
+        {
+            "model": model(),
+            "feeds": FEEDS,
+            "outputs": None,
+            "engine": "reference",
+            "precision": "float32",
+            "seed": 1,
+            "shapes": "inputs",
+            "threads": 1,
+        },
+    ),
     "compare": lambda: Call(
         public_tools.compare,
         {
@@ -51,12 +64,15 @@ CALLS: dict[str, Callable[[], Call]] = {
         },
     ),
     "compile": lambda: Call(
-        public_tools.compile, {"model": model(), "target": "m.sdx", "precision": "float32"}
+        public_tools.compile,
+        {"model": model(), "target": "m.sdx", "precision": "float32", "processor": None},
     ),
     "convert_partially": lambda: Call(
         public_tools.convert_partially, {"model": model(), "opset": 22, "sets": {"": 22}, "ir_version": 11}
     ),
     "diff": lambda: Call(public_tools.diff, {"first": model(), "second": model(), "weights_tolerance": 0.1}),
+    "digest": lambda: Call(public_tools.digest, {"values": FEEDS}),
+    "doctor": lambda: Call(public_tools.doctor, {"again": False}),
     "externalise": lambda: Call(
         public_tools.externalise,
         {
@@ -126,6 +142,17 @@ CALLS: dict[str, Callable[[], Call]] = {
     ),
     "set_dims": lambda: Call(
         public_tools.set_dims, {"model": model(), "dims": {"N": 2}, "inputs": None, "free": None}
+    ),
+    "verify": lambda: Call(
+        public_tools.verify,
+        {
+            "certificate": public_tools.certify(model(), FEEDS, engine="reference"),
+            "model": model(),
+            "feeds": FEEDS,
+            "any_version": False,
+            "threads": 1,
+            "limits": None,
+        },
     ),
     "warm": lambda: Call(
         public_tools.warm,

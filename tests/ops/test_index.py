@@ -31,7 +31,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
         index.text((module, name) for module in MODULES for name in MODULES[module])
     )
     monkeypatch.syspath_prepend(tmp_path)
-    yield Index("sx_indexed", folder, compares_digests=True)
+    yield Index("sx_indexed", folder, is_checkout=True)
     for name in [name for name in sys.modules if name.partition(".")[0] == "sx_indexed"]:
         del sys.modules[name]
 
@@ -87,7 +87,15 @@ def test_an_edit_that_mentions_the_same_names_leaves_the_index_current(index: In
 
 def test_the_sources_of_an_installed_package_are_not_read(index: Index) -> None:
     (index.folder / "abs.py").write_text('NAME = "Toy"\n')
-    assert not Index(index.package, index.folder, compares_digests=False).import_for("Toy")
+    assert not Index(index.package, index.folder, is_checkout=False).import_for("Toy")
+
+
+def test_the_folder_of_an_installed_package_is_not_read(index: Index) -> None:
+    (index.folder / "new.py").touch()
+    installed = Index(index.package, index.folder, is_checkout=False)
+    assert not installed.import_for("Unknown")
+    assert installed.import_for("Neg")
+    assert imported_modules() == {"both", "other.neg"}
 
 
 @pytest.mark.parametrize("text", ["Abs(x)", "Abs <axis = 1> (x)", "Abs<axis = 1>(x)", "root='Abs'"])

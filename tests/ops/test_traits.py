@@ -101,6 +101,8 @@ def define(monkeypatch: pytest.MonkeyPatch) -> Define:
         ("Unsqueeze", "keeps_order", "always"),
         ("Gather", "keeps_order", "gather"),
         ("ConvTranspose", "linear_layer", "conv_transpose"),
+        ("MatMul", "matrix_product", "matmul"),
+        ("Gemm", "matrix_product", "gemm"),
         ("Div", "legacy_broadcast", LegacyBroadcast("one_way", 6)),
         ("Mean", "legacy_broadcast", LegacyBroadcast("none", 7)),
         ("PRelu", "legacy_broadcast", LegacyBroadcast("slope", 6)),

@@ -20,7 +20,7 @@ import sardonyx as sx
 from models import parse_model
 from sardonyx._src.compile.linker import features
 from sardonyx._src.compile.llvm.cache import WARNED_OF
-from sardonyx._src.compile.program import EXACT, Precision
+from sardonyx._src.compile.program import EXACT, Buffer, Precision
 from sardonyx._src.compile.program.encoding.executable import Executable
 from sardonyx._src.io import file_stamps, mapped_files
 from sardonyx._src.io.external import contents
@@ -47,8 +47,8 @@ WEIGHTS = """g (float[N,4] x) => (float[N,4] y) <float[4,4] w = {1, 2, 3, 4, 5, 
     { a = MatMul(x, w)  y = Sub(a, b) }"""
 PICKED = "g (float[3] x, int64[N] i) => (float[N] y) { y = Gather(x, i) }"
 DEFAULT = "g (float[2] x, float[2] b) => (float[2] y) <float[2] b = {1, 2}> { y = Add(x, b) }"
-BRANCHES = """g (float[2] x, bool b) => (float[%s] y)
-    { y = If (b) <then_branch = p () => (float[2] u) { u = Neg(x) }, else_branch = q () => (float[%s] v) { v = %s(x) }> }"""
+BRANCHES = """g (float[2] x, bool[1,1] fed) => (float[%s] y)
+    { b = Squeeze(fed)  y = If (b) <then_branch = p () => (float[2] u) { u = Neg(x) }, else_branch = q () => (float[%s] v) { v = %s(x) }> }"""
 LIKE_WEIGHTS = (
     "g (float[4] x) => (float[4] y) <float[4] w = {1, 2, 3, 4}> { a = RandomNormalLike(w)  y = Add(x, a) }"
 )
@@ -398,7 +398,7 @@ def test_branches_of_equal_shapes_are_cached(tmp_path: Path, folder: Path) -> No
     assert is_cached(session)
     x = np.array([1, -2], np.float32)
     for which, expected in ((True, -x), (False, abs(x)), (True, -x)):
-        np.testing.assert_array_equal(session.run({"x": x, "b": np.array(which)})["y"], expected)
+        np.testing.assert_array_equal(session.run({"x": x, "fed": np.array([[which]])})["y"], expected)
 
 
 def test_fallback_branches_are_cached(tmp_path: Path) -> None:
@@ -407,7 +407,7 @@ def test_fallback_branches_are_cached(tmp_path: Path) -> None:
     session = start_session(path)
     assert is_cached(session)
     for which, expected in ((True, [-2, -1]), (False, [1, 2]), (True, [-2, -1])):
-        fed = {"x": np.array([2, 1], np.float32), "b": np.array(which)}
+        fed = {"x": np.array([2, 1], np.float32), "fed": np.array([[which]])}
         np.testing.assert_array_equal(session.run(fed)["y"], expected)
 
 
@@ -539,7 +539,7 @@ def test_weights_of_the_first_session_are_pages_of_a_long_entry(
     first = start_session(save_product(tmp_path))
     assert isinstance(first._runner, CachedEngine)
     others = first._runner.cached_program.image.extra_bases
-    weights = [of.data for of in others if not isinstance(of, int) and of.data is not None]
+    weights = [of.data for of in others if isinstance(of, Buffer) and of.data is not None]
     assert weights and all((mapped_file_of(data) is not None) == is_long for data in weights)
 
 

@@ -88,7 +88,7 @@ STAGES = {
     "plan_memory": PIPELINE + "plan_memory",
     "encode": PIPELINE + "encode_program",
     "declarations": "sardonyx._src.runtime.declarations.declaration_analysis.analyze_declarations",
-    "size function": "sardonyx._src.runtime.programs.relocations.SizeFunctionLoader.load",
+    "size function": "sardonyx._src.runtime.programs.compiled_addresses.SizeFunctionLoader.load",
     "compile": "sardonyx._src.compile.llvm.jit.object_code",
     "link": "sardonyx._src.compile.llvm.loaded_kernels.kernel_code",
     "bind": "sardonyx._src.runtime.runs.native_program.FallbackRunner",

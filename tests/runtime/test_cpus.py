@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from sardonyx._src.compile.program.operands.lazy_constants import MAX_THREADS, available_threads
 from sardonyx._src.runtime.limits import cpus
+from sardonyx._src.threads import affinity_count
 
 
 def tree(root: Path, groups: str, files: dict[str, str]) -> Path:
@@ -69,3 +71,12 @@ def test_there_are_at_most_as_many_as_the_affinity_says(monkeypatch: pytest.Monk
     assert cpus.available_cpus() == 5
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(), raising=False)
     assert cpus.available_cpus() == 1
+
+
+def test_an_affinity_that_a_sandbox_refuses_is_all_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: int) -> set[int]:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "sched_getaffinity", refuse, raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 3)
+    assert affinity_count() == 3 and available_threads() == min(3, MAX_THREADS)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
+import numpy as np
 import pytest
 
 import sardonyx as sx
 from models import parse_record
-from sardonyx._src.compile.program.encoding.length_equations import LengthEquation, length_equation
-from sardonyx._src.ir.dims import parse
+from sardonyx._src.compile.program.encoding.length_equations import LengthEquation, length_equations
+from sardonyx._src.ir.dims import dim_max, dim_min, parse, symbol
 from sardonyx._src.runtime.declarations.declared_equations import declared_equations
 from sardonyx._src.runtime.declarations.inner_declarations import OpenDim, StaticDeclarations
 from sardonyx._src.runtime.declarations.shape_policy import ShapePolicy
@@ -49,7 +52,7 @@ def equations_of(text: str, policy: ShapePolicy) -> list[tuple[int, dict[str, in
 @pytest.mark.parametrize(("inputs", "outputs", "nodes", "lax", "strict"), CASES)
 def test_equations(inputs: str, outputs: str, nodes: str, lax: object, strict: object) -> None:
     text = f"g ({inputs}) => ({outputs}) {{ {nodes} }}"
-    expected = {"inputs": lax, "off": lax, "warn": lax, "strict": strict}
+    expected = {"inputs": lax, "off": [], "warn": lax, "strict": strict}
     policies: list[ShapePolicy] = ["inputs", "off", "warn", "strict"]
     for policy in policies:
         terms = expected[policy]
@@ -75,8 +78,8 @@ def test_inner_declarations_that_only_some_lengths_satisfy() -> None:
 @pytest.mark.parametrize(
     ("left", "right", "expected"),
     [
-        ("N+1", "M", LengthEquation(1, {"N": 1, "M": -1})),
-        ("3*N", "M+7", LengthEquation(-7, {"N": 3, "M": -1})),
+        ("N+1", "M", [LengthEquation(1, {"N": 1, "M": -1})]),
+        ("3*N", "M+7", [LengthEquation(-7, {"N": 3, "M": -1})]),
         ("N*M", "K", None),
         ("N//2", "K", None),
         ("N+1", "N", None),
@@ -84,5 +87,34 @@ def test_inner_declarations_that_only_some_lengths_satisfy() -> None:
         ("N+20000", "K", None),
     ],
 )
-def test_linear_equations(left: str, right: str, expected: LengthEquation | None) -> None:
-    assert length_equation(parse(left), parse(right)) == expected
+def test_linear_equations(left: str, right: str, expected: list[LengthEquation] | None) -> None:
+    equations = length_equations(parse(left), parse(right))
+    assert equations == (None if expected is None else (*expected,))
+
+
+def test_a_size_is_a_maximum_of_itself_and_smaller_sizes() -> None:
+    m, n, k = symbol("M"), symbol("N"), symbol("K")
+    at_least = LengthEquation(0, {"M": 1, "N": -1}, is_bound=True)
+    assert length_equations(m, dim_max(m, n)) == (at_least,)
+    assert length_equations(dim_max(3, dim_max(m, n)), m) in permutations_of(
+        at_least, LengthEquation(-3, {"M": 1}, is_bound=True)
+    )
+    assert length_equations(m, dim_min(m, n + 1)) == (LengthEquation(1, {"N": 1, "M": -1}, is_bound=True),)
+    assert length_equations(m, dim_max(n, k)) is None
+    assert length_equations(m, dim_max(m, n * k)) is None
+
+
+def permutations_of(*equations: LengthEquation) -> list[tuple[LengthEquation, ...]]:
+    return [*permutations(equations)]
+
+
+def test_runs_whose_sizes_are_not_compared_are_quick() -> None:
+    """The cache has more entries than the declaration allows, as a decoder with a buffer is often declared."""
+    model = parse_record(
+        "g (float[P] x, float[T] m) => (float[T] y, float[T] z) { y = Exp(x) z = Neg(m) }", opset=21, ir=10
+    )
+    session = sx.Session(model, engine="native", threads=1, shapes="off")
+    for length in range(1, 7):
+        feeds = {"x": np.ones(9, np.float32), "m": np.ones(length, np.float32)}
+        assert session.run(feeds)["y"].shape == (9,)
+    assert session.stats.fast_path_runs == 4

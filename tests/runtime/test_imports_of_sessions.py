@@ -21,6 +21,7 @@ MLP = """g (float[N,9] x) => (float[N,9] y)
 CONVOLUTION = """g (float[1,3,8,8] x) => (float[1,4,4,4] y) <float[4,3,3,3] w = {NUMBERS}>
     { a = Conv<pads = [1, 1, 1, 1]>(x, w) b = Relu(a)
       y = MaxPool<kernel_shape = [2, 2], strides = [2, 2]>(b) }""".replace("NUMBERS", NUMBERS)
+MLP_HEADER = '<ir_version: 10, opset_import: ["" : 22]>'
 PROGRAM = """
 import sys
 import numpy as np
@@ -57,11 +58,26 @@ TEXT_OF_KERNELS = (
     "compile.codegen.math.table",
     "compile.codegen.math.double_functions",
     "compile.codegen.minifloats",
+    "compile.executor.sized_entry",
+    "compile.executor.tape",
 )
-# For programs that are not cached.
+# For programs that are not cached: the compiler, the decoder of models, the interface of operators, and their messages.
 COMPILER = (
+    "logging",
+    "io.loading.load",
+    "io.serde",
+    "numpy.typing",
+    "ops.api",
+    "ops.registry",
+    "proto",
+    "schema",
     "compile.pipeline",
+    "compile.codegen.atomics",
     "compile.codegen.kernel_builder",
+    "compile.llvm.jit",
+    "compile.llvm.kernel_library",
+    "compile.program.encoding.encoding",
+    "compile.program.memory.memory_plan",
     "compile.kernels",
     "compile.partition",
     "compile.layouts",
@@ -122,3 +138,13 @@ def test_a_cached_program_with_fallback_operations_imports_their_kernels(tmp_pat
     total, modules = imports_of_session(path, cache)
     assert total == "-2.0"
     assert {"interp.program", "runtime.fallbacks.native_subgraphs"} <= {*modules}
+
+
+def test_text_without_rare_element_types_is_parsed_without_their_package() -> None:
+    """Patterns of passes are such text, so that most first sessions parse some."""
+    text = f"{MLP_HEADER} {MLP}"
+    code = f"import sys, sardonyx as sx; sx.from_text({text!r}); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    modules = done.stdout.split()
+    assert "sardonyx._src.proto.text.elements" in modules
+    assert among(modules, ("ml_dtypes",)) == []

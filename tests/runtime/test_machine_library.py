@@ -227,4 +227,4 @@ def test_variants_are_models_that_the_engine_compiles_whole() -> None:
     for model in families.values():
         executable = compile_model(model, host_target())
         assert not [a for a in executable.program.actions if type(a).__name__ == "FallbackOp"]
-    assert len(families) == 5
+    assert len(families) == 6

@@ -117,15 +117,16 @@ def test_the_results_of_a_loop_are_those_of_float64() -> None:
 
 
 def test_branches_are_compiled_when_they_are_first_taken() -> None:
-    text = f"""g (float[N,3] s, bool which) => (float[M,3] y) {{
+    text = f"""g (float[N,3] s, bool[1,1] fed) => (float[M,3] y) {{
       {C}
+      which = Squeeze(fed)
       y = If <
         then_branch = a () => (float[N,3] d) {{ {CHAIN} }},
         else_branch = b () => (float[M,3] e) {{ f = Sub(s, c)  k = Exp(f)  e = Concat <axis = 0> (k, s) }}
       > (which)
     }}"""
     feeds = [
-        {"s": floats(n, 3), "which": np.array(which)} for n in (1, 5, 0) for which in (True, True, False)
+        {"s": floats(n, 3), "fed": np.array([[which]])} for n in (1, 5, 0) for which in (True, True, False)
     ]
     engine = assert_matches_reference(text, *feeds[:2])
     assert sorted(len(compiled_subgraphs(body)) for body in reached_bodies(engine)) == [0, 1]

@@ -9,6 +9,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
+from sardonyx._src.runtime.results.output_arrays import MAX_ROOM, MIN_ROUNDED_BYTES, new_output
 from sardonyx._src.runtime.session.session import Engine
 
 TEXT = "g (float[N,4] x) => (float[N,4] y, int64[N,4] z) { y = Sin (x)  z = Cast <to = 7> (x) }"
@@ -52,7 +53,9 @@ WRONG: dict[str, tuple[Callable[[np.ndarray], object], str]] = {
     "another order": (lambda x: {"y": np.asfortranarray(x)}, "contiguous"),
     "another shape": (lambda x: {"y": np.zeros((3, 5), np.float32)}, r"must be float32\[3, 4\]"),
     "another element type": (lambda x: {"y": np.zeros((3, 4))}, "got float64"),
-    "memory of a feed": (lambda x: {"y": x}, "share memory"),
+    "a part of a feed": (lambda x: {"y": x[:2]}, "share memory"),
+    "another view of a feed": (lambda x: {"y": x[:]}, "share memory"),
+    "a feed of another element type": (lambda x: {"z": x}, r"must be int64\[3, 4\]"),
     "one array for two": (lambda x: dict.fromkeys(("y", "z"), x.copy()), "share memory"),
 }
 
@@ -81,3 +84,31 @@ def test_an_array_inside_a_long_feed_is_refused(engine: Engine) -> None:
     memory = np.zeros(8, np.float32)
     with pytest.raises(sx.OutputError, match="share memory"):
         sx.Session(model, engine=engine).run({"x": memory, "w": memory[1:3]}, out={"y": memory[5:7]})
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "complex128"])
+def test_new_arrays_of_nearly_equal_sizes_have_memory_of_one_size(dtype: str) -> None:
+    kind, rooms = np.dtype(dtype), []
+    for length in range(1, 300):
+        array = new_output((1, 8, length, 64), kind)
+        assert (array.shape, array.dtype) == ((1, 8, length, 64), kind)
+        assert array.flags.c_contiguous and array.flags.writeable
+        room = array.nbytes if array.base is None else array.base.nbytes
+        assert array.nbytes <= room <= array.nbytes * MAX_ROOM
+        rooms.append(room)
+        assert (array.base is None) == (array.nbytes < MIN_ROUNDED_BYTES)
+    assert len({room for room in rooms if room >= MIN_ROUNDED_BYTES}) < 60
+
+
+def test_results_of_a_growing_cache_have_room() -> None:
+    text = "g (float[1,8,P,64] past, float[1,8,1,64] new) => (float[1,8,T,64] present) { present = Concat <axis = 2> (past, new) }"
+    session, past = (
+        sx.Session(parse_model(text), engine="native", threads=1),
+        np.ones((1, 8, 100, 64), np.float32),
+    )
+    for step in range(6):
+        result = session.run({"past": past, "new": np.full((1, 8, 1, 64), step, np.float32)})["present"]
+        past = np.asarray(result)
+    assert session.stats.fast_path_runs == 4
+    assert past.base is not None and past.base.nbytes == 8 * 112 * 64 * 4
+    assert (past[0, 0, :, 0] == [*[1] * 100, *range(6)]).all()

@@ -26,6 +26,11 @@ GROW = """g (float[S,3] x, float[P,3] past) => (float[T,3] present, float[3] mea
     present = Concat <axis = 0> (past, x)  zero = Constant <value_ints = [0]> ()
     mean = ReduceMean <keepdims = 0> (present, zero) }"""
 SUM = "g (float[N,3] x, float[N,3] y) => (float[N,3] z) { e = Exp(x)  z = Add(e, y) }"
+# A cache with room for all tokens of a mask, as GroupQueryAttention has.
+EXTEND = """g (float[P,3] past, int64[T] mask) => (float[T,3] present) {
+    rows = Shape <end = 1> (past)  total = Shape (mask)  most = Max (rows, total)
+    zero = Constant <value_ints = [0]> ()  none = Constant <value_ints = [0, 0]> ()
+    lack = Sub (most, rows)  pads = Concat <axis = 0> (none, lack, zero)  present = Pad (past, pads) }"""
 NEXT = 'g (float[N] x, float["N+1"] y) => (float["2*N+1"] z) { z = Concat <axis = 0> (x, y) }'
 
 
@@ -71,6 +76,19 @@ def test_a_past_that_grows_needs_checks_only_in_the_first_runs() -> None:
         kept.append((past, past.copy()))
     assert quick_runs(session) == 198
     assert all(np.array_equal(array, copy) for array, copy in kept)
+
+
+def test_a_cache_is_as_long_as_its_mask_or_longer() -> None:
+    session = open_session(EXTEND)
+    for length in range(1, 40):
+        past = rows(length, length)
+        present = session.run({"past": past, "mask": np.ones(length + 1 + length % 2, np.int64)})["present"]
+        np.testing.assert_array_equal(present[:length], past)
+        assert present.shape == (length + 1 + length % 2, 3) and not present[length:].any()
+    assert quick_runs(session) == 37
+    with pytest.warns(ShapeWarning, match="dimension 'T'"):
+        session.run({"past": rows(5), "mask": np.ones(4, np.int64)})
+    assert quick_runs(session) == 37
 
 
 def test_lengths_in_any_order_have_the_bits_of_a_first_run() -> None:
@@ -336,12 +354,14 @@ def test_a_wrong_declaration_of_an_output_is_found_at_every_size() -> None:
 
 
 def test_sizes_are_not_compared_if_the_caller_says_so() -> None:
-    session = open_session("g (float[N] x) => (float[5] y) { y = Exp(x) }", shapes="off")
+    text = "g (float[N] x) => (float[%s] y) { y = Exp(x) }"
+    session, other = open_session(text % 5, shapes="off"), open_session(text % "N")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for n in (5, 5, 6, 7):
             assert session.run({"x": np.zeros(n, F)})["y"].shape == (n,)
-    assert quick_runs(session) == 0  # sizes other than declared take all checks
+            other.run({"x": np.zeros(n, F)})
+    assert quick_runs(session) == quick_runs(other) > 0
 
 
 def test_the_first_run_of_each_size_is_verified() -> None:

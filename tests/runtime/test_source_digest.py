@@ -6,6 +6,8 @@ import os
 import shutil
 from pathlib import Path
 
+import sardonyx as sx
+from sardonyx._src.compile.llvm.sources import installation, record_path
 from sardonyx._src.runtime.identity.source_digest import (
     installation_identity,
     package_identity,
@@ -14,9 +16,14 @@ from sardonyx._src.runtime.identity.source_digest import (
 
 
 def make_package(folder: Path) -> Path:
-    """A package with files in two subpackages, of which only `compile` affects programs."""
+    """A package with files in two subpackages, of which only `_src/compile` affects programs."""
     root = folder / "sardonyx"
-    for name in ("__init__.py", "compile/__init__.py", "compile/lower/conv.py", "check/rule.py"):
+    for name in (
+        "__init__.py",
+        "_src/compile/__init__.py",
+        "_src/compile/lower/conv.py",
+        "_src/check/rule.py",
+    ):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text("x = 1\n")
     return root
@@ -29,15 +36,15 @@ def stamped_files(of: Path) -> list[str]:
 def test_only_files_that_affect_programs_are_stamped(tmp_path: Path) -> None:
     assert stamped_files(make_package(tmp_path)) == [
         "__init__.py",
-        "compile/__init__.py",
-        "compile/lower/conv.py",
+        "_src/compile/__init__.py",
+        "_src/compile/lower/conv.py",
     ]
 
 
 def test_a_written_file_changes_the_identity(tmp_path: Path) -> None:
     root = make_package(tmp_path)
     before = installation_identity(str(root), "0.1.0")
-    (root / "compile/lower/conv.py").write_text("x = 22\n")
+    (root / "_src/compile/lower/conv.py").write_text("x = 22\n")
     assert installation_identity(str(root), "0.1.0") != before
 
 
@@ -52,7 +59,7 @@ def install_package(folder: Path) -> Path:
 def test_an_installed_package_is_identified_by_its_record(tmp_path: Path) -> None:
     root = install_package(tmp_path)
     before = installation_identity(str(root), "0.1.0")
-    (root / "compile/lower/conv.py").write_text("x = 22\n")  # installed files are not edited
+    (root / "_src/compile/lower/conv.py").write_text("x = 22\n")  # installed files are not edited
     assert installation_identity(str(root), "0.1.0") == before
     record = tmp_path / "sardonyx-0.1.0.dist-info" / "RECORD"
     record.write_text("sardonyx/__init__.py,,\nsardonyx/ir.py,,\n")
@@ -78,3 +85,11 @@ def test_a_package_in_an_archive_has_no_identity(tmp_path: Path) -> None:
 
 def test_the_sources_of_this_process_have_an_identity() -> None:
     assert package_identity()
+
+
+def test_the_installation_of_this_process_is_the_package_that_users_import() -> None:
+    package, version = installation()
+    assert (package, version) == (os.path.dirname(str(sx.__file__)), sx.__version__)
+    assert record_path(package, version) == f"{package}-{version}.dist-info/RECORD"
+    stamped = [os.path.relpath(path, package) for path, *_ in source_stamps(package)]
+    assert {"__init__.py", "_src/compile/pipeline.py", "_src/rewrite/optimize.py"} <= {*stamped}

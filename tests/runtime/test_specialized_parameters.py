@@ -54,6 +54,22 @@ def test_the_first_run_is_native_and_later_ones_have_its_bits() -> None:
     assert session.stats.fast_path_runs > 0
 
 
+def test_a_fed_condition_has_a_program_for_each_branch() -> None:
+    """As in decoders that are merged of one for prompts and one for later tokens."""
+    session = opened(
+        """g (float[N,3] x, float[P,3] past, bool[1] has_past) => (float[M,3] y) { n = Exp(x)  y = If(has_past) <
+          then_branch = t () => (float[M,3] a) { a = Concat<axis = 0>(past, n) },
+          else_branch = f () => (float[M,3] b) { b = Neg(n) }> }"""
+    )
+    x, past = RNG.standard_normal((2, 2, 3), np.float32)
+    for is_first in (True, False, False, True, False):
+        feeds = {"x": x, "past": past, "has_past": np.array([not is_first])}
+        expected = -np.exp(x) if is_first else np.concatenate([past, np.exp(x)])
+        np.testing.assert_allclose(np.asarray(session.run(feeds)["y"]), expected, 1e-6)
+        assert session.stats.fallback_nodes == 0
+    assert (session.stats.specializations, dict(session.stats.bailouts)) == (2, {})
+
+
 def test_the_first_elements_have_programs() -> None:
     session = opened(REDUCED)
     firsts = {axis: reduced(session, axis) for axis in (1, 2, 0)}

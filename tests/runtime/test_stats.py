@@ -29,8 +29,8 @@ CLAMPED = """g (float[N] x) => (float[M] y) <int64[1] s = {0}, int64[1] e = {4}>
     { a = Slice(x, s, e)  y = Add(a, x) }"""
 FALLBACK = "g (float[N] x) => (float[N] y, float[N] i) { y = Neg(x)  i = RandomNormalLike(y) }"
 DEFAULT = "g (float[2] x, float[2] b) => (float[2] y) <float[2] b = {1, 2}> { y = Add(x, b) }"
-BRANCHES = """g (float[N] x, bool b) => (float[M] y)
-    { y = If (b) <then_branch = p () => (float[M] u) { u = Unique(x) }, else_branch = q () => (float[M] v) { v = Neg(x) }> }"""
+BRANCHES = """g (float[N] x, bool[1,1] fed) => (float[M] y)
+    { b = Squeeze(fed)  y = If (b) <then_branch = p () => (float[M] u) { u = Unique(x) }, else_branch = q () => (float[M] v) { v = Neg(x) }> }"""
 
 
 def session(text: str, engine: Engine = "native", limits: RunLimits | None = None) -> sx.Session:
@@ -206,8 +206,8 @@ def test_a_fault_in_a_subgraph_leaves_it_interpreted(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(native_program, "compile_for_host", fail)
     with pytest.warns(sx.CompilerWarning, match="no such register"):
-        np.testing.assert_array_equal(compiled.run({**ones(2), "b": np.array(True)})["y"], [1])
-    np.testing.assert_array_equal(compiled.run({**ones(2), "b": np.array(True)})["y"], [1])
+        np.testing.assert_array_equal(compiled.run({**ones(2), "fed": np.array([[True]])})["y"], [1])
+    np.testing.assert_array_equal(compiled.run({**ones(2), "fed": np.array([[True]])})["y"], [1])
     assert list(compiled.stats.compiler_faults.values()) == [1]
 
 

@@ -18,7 +18,8 @@ from sardonyx._src.compile.kernels.elementwise.operator_call import operation_ru
 from sardonyx._src.compile.kernels.elementwise.operators import SCALAR_OPERATORS
 from sardonyx._src.compile.prepare import prepare
 from sardonyx._src.compile.prepare.merge_convolutions import merge_convolutions
-from sardonyx._src.compile.program.memory.memory_plan import MemoryPlan, plan_memory
+from sardonyx._src.compile.program.memory.arena import MemoryPlan
+from sardonyx._src.compile.program.memory.memory_plan import plan_memory
 from sardonyx._src.compile.program.steps.program import Program
 from sardonyx._src.ir import Model
 from sardonyx._src.runtime.runs.native_program import compile_for_host

@@ -8,6 +8,7 @@ is there.  All others, such as edited sources, are left to the standard finder.
 
 from __future__ import annotations
 
+import _imp
 import marshal
 import os
 import sys
@@ -81,8 +82,11 @@ def read_code(source: str, compiled: str) -> CodeType | None:
     if content[:HEADER_BYTES] != header:
         return None
     code = marshal.loads(memoryview(content)[HEADER_BYTES:])
-    # Code that was compiled elsewhere names files that are not here.
-    return code if isinstance(code, CodeType) and code.co_filename == source else None
+    if not isinstance(code, CodeType):
+        return None
+    # Code that was compiled elsewhere, as by an installer that moves files, names files that are not here.
+    _imp._fix_co_filename(code, source)  # type: ignore[attr-defined]  # as importlib does
+    return code
 
 
 def install(package: str) -> None:

@@ -2,9 +2,10 @@
 
 The standard decorator compiles about six functions for each class, which takes half a millisecond.  A process imports
 hundreds of such classes, creates objects of half of them and compares those of few.  Here a class with slots has
-placeholders.  The first use of one generates it.  The initializer, comparison and hash, which most classes need and
-nothing else, have generators here; the fields, which `replace` needs, are made without the methods.  For any other
-attribute the standard decorator is applied to a copy of the class, and all that it generates is taken over.
+placeholders.  The first use of one generates it.  The initializer, comparison, hash and text, which most classes need and
+nothing else, are generated from templates (`method_templates.py`); the fields, which `replace` needs, are made without the
+methods.  For any other attribute the standard decorator is applied to a copy of the class, and all that it generates is
+taken over.
 Classes without slots, or with annotations other than of fields and class variables, are left to the standard decorator.
 
 `field`, `replace` and the other functions of `dataclasses` work on these classes.
@@ -14,9 +15,12 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from dataclasses import MISSING, Field
+from types import MethodType
 from typing import TYPE_CHECKING, Any
+
+from sardonyx._src.method_templates import equality, hashing, initializer, representation
 
 UNUSUAL_ANNOTATIONS = ("ClassVar", "InitVar", "KW_ONLY")
 CLASS_VARIABLE = "ClassVar["  # how annotations of attributes begin that are no fields
@@ -112,6 +116,8 @@ class Placeholder:
         self.options = options
 
     def __get__(self, instance: object, owner: type) -> Any:
+        if isinstance(instance, type):  # `inspect.signature` binds the initializer of a class to the class
+            return MethodType(getattr(instance, self.name), instance)
         target = next((cls for cls in owner.__mro__ if cls.__dict__.get(self.name) is self), None)
         if target is not None:  # else another thread was faster
             self.generate(target)
@@ -123,11 +129,13 @@ class Placeholder:
         elif self.name == "__init__" and self.options.get("init", True):
             target.__init__ = self.initializer()  # type: ignore[misc]
         elif self.name == "__eq__":
-            target.__eq__ = equality(self.written, self.fields())  # type: ignore[method-assign,assignment]
+            target.__eq__ = equality(self.written, self.compared())  # type: ignore[method-assign,assignment]
         elif self.name == "__hash__":
-            target.__hash__ = hashing(self.written, self.fields())  # type: ignore[method-assign,assignment]
-        elif self.name == "__dataclass_fields__" and not self.bases:
-            setattr(target, self.name, self.all_fields())
+            target.__hash__ = hashing(self.written, self.hashed())  # type: ignore[method-assign,assignment]
+        elif self.name == "__repr__":
+            target.__repr__ = representation(self.written, self.shown())  # type: ignore[method-assign,assignment]
+        elif self.name == "__dataclass_fields__":
+            setattr(target, self.name, self.fields())
         else:
             self.take_over_standard(target)
 
@@ -150,26 +158,38 @@ class Placeholder:
     def initializer(self) -> Callable[..., None]:
         is_frozen = bool(self.options.get("frozen"))
         if not self.bases and is_simple(self.written, self.options):
-            written = self.written.__dict__
-            given = {name: written.get(name, MISSING) for name in field_names(self.written)}
-            return initializer(self.written, given, (), is_frozen)
+            return initializer(self.written, self.own_fields(), (), is_frozen)
         fields = self.fields()
         by_keyword = [name for name, field in fields.items() if field.kw_only]
         return initializer(self.written, fields, by_keyword, is_frozen)
 
+    def compared(self) -> list[str]:
+        fields = self.fields() if self.bases else self.own_fields()
+        return [name for name, field in fields.items() if not isinstance(field, Field) or field.compare]
+
+    def hashed(self) -> list[str]:
+        fields = self.fields() if self.bases else self.own_fields()
+        return [name for name, field in fields.items() if not isinstance(field, Field) or is_hashed(field)]
+
+    def shown(self) -> list[str]:
+        fields = self.fields() if self.bases else self.own_fields()
+        return [name for name, field in fields.items() if not isinstance(field, Field) or field.repr]
+
+    def own_fields(self) -> dict[str, object]:
+        """The fields that the class itself annotates: for each a `Field`, its default, or MISSING."""
+        written = self.written.__dict__
+        return {name: written.get(name, MISSING) for name in field_names(self.written)}
+
     def fields(self) -> dict[str, Field[Any]]:
         """The fields by name, those of base classes included."""
-        fields = self.all_fields()
-        variables = set(self.written.__annotations__).difference(field_names(self.written))
-        return {name: field for name, field in fields.items() if name not in variables}
-
-    def all_fields(self) -> dict[str, Field[Any]]:
-        """`__dataclass_fields__`: fields, and class variables."""
-        options = {"init": False, "repr": False, "eq": False, "kw_only": self.options.get("kw_only", False)}
-        if self.bases:  # a frozen class may only have frozen bases
-            options["frozen"] = self.options.get("frozen", False)
-        fields: dict[str, Field[Any]] = self.apply_standard(options).__dict__["__dataclass_fields__"]
-        return fields
+        fields: dict[str, Field[Any]] = {}
+        for base in reversed(self.bases):
+            fields |= base.__dataclass_fields__
+        is_by_keyword = self.options.get("kw_only", False)
+        return fields | {
+            name: complete_field(value, name, self.written.__annotations__[name], is_by_keyword)
+            for name, value in self.own_fields().items()
+        }
 
     def apply_standard(self, options: dict[str, Any]) -> type:
         copy = new_class(self.written, body_of(self.written))
@@ -178,14 +198,21 @@ class Placeholder:
         return generated
 
 
-class Given:
-    """The default of a parameter whose value a factory makes."""
+def complete_field(value: object, name: str, note: object, is_by_keyword: bool) -> Field[Any]:
+    """The field of an annotation and its value, with what the standard decorator adds.
 
-    def __repr__(self) -> str:
-        return "<factory>"
+    value: a `Field`, a default, or MISSING.
+    """
+    field: Any = value if isinstance(value, Field) else dataclasses.field(default=value)
+    field.name, field.type = name, note
+    field._field_type = dataclasses._FIELD  # type: ignore[attr-defined]
+    if field.kw_only is MISSING:
+        field.kw_only = is_by_keyword
+    return field  # type: ignore[no-any-return]
 
 
-GIVEN = Given()
+def is_hashed(field: Field[Any]) -> bool:
+    return bool(field.compare if field.hash is None else field.hash)
 
 
 def is_simple(written: type, options: dict[str, Any]) -> bool:
@@ -195,74 +222,6 @@ def is_simple(written: type, options: dict[str, Any]) -> bool:
         not options.get("kw_only")
         and options.get("init", True)
         and all(field.init and field.kw_only is MISSING for field in fields)
-    )
-
-
-def initializer(
-    written: type, given: Mapping[str, object], by_keyword: Collection[str], is_frozen: bool
-) -> Callable[..., None]:
-    """The initializer of a class.
-
-    given: for each field a `Field`, its default, or MISSING.
-    by_keyword: the fields that are passed by keyword only.
-    """
-    names: dict[str, Any] = {"set_field": object.__setattr__, "GIVEN": GIVEN}
-    parameters: dict[bool, list[str]] = {False: ["self"], True: []}
-    lines: list[str] = []
-    notes: dict[str, Any] = {}
-    for name, default in given.items():
-        parameter, value = parameter_and_value(name, default, names)
-        if parameter:
-            parameters[name in by_keyword].append(parameter)
-            inherited = default.type if isinstance(default, Field) else None
-            notes[name] = written.__annotations__.get(name, inherited)
-        if value:
-            lines.append(f"set_field(self, {name!r}, {value})" if is_frozen else f"self.{name} = {value}")
-    if hasattr(written, "__post_init__"):
-        lines.append("self.__post_init__()")
-    signature = ", ".join([*parameters[False], *(["*"] if parameters[True] else []), *parameters[True]])
-    function = define(f"def __init__({signature}):\n " + "\n ".join(lines or ["pass"]), names, written)
-    function.__annotations__ = {**notes, "return": None}
-    return function
-
-
-def define(text: str, names: dict[str, Any], written: type) -> Callable[..., Any]:
-    """The function that a text defines with these names, as a method of a class."""
-    exec(text, names)
-    function: Callable[..., Any] = names[text[len("def ") : text.index("(")]]
-    function.__qualname__ = f"{written.__qualname__}.{function.__name__}"
-    return function
-
-
-def parameter_and_value(name: str, default: object, names: dict[str, Any]) -> tuple[str, str]:
-    """The parameter of a field and what the field becomes, as texts, "" for none; objects in them are added to the names."""
-    is_passed = True
-    if isinstance(default, Field):
-        is_passed = default.init
-        if default.default_factory is not MISSING:
-            names[f"make_{name}"] = default.default_factory
-            if not is_passed:
-                return "", f"make_{name}()"
-            return f"{name}=GIVEN", f"make_{name}() if {name} is GIVEN else {name}"
-        default = default.default
-    if default is MISSING:
-        return (name, name) if is_passed else ("", "")
-    names[f"default_{name}"] = default
-    return (f"{name}=default_{name}", name) if is_passed else ("", f"default_{name}")
-
-
-def equality(written: type, fields: Mapping[str, Field[Any]]) -> Callable[[Any, Any], bool]:
-    compared = [name for name, field in fields.items() if field.compare]
-    values = [f"({''.join(f'{owner}.{name},' for name in compared)})" for owner in ("self", "other")]
-    lines = ["if other.__class__ is self.__class__:", f" return {values[0]} == {values[1]}"]
-    lines.append("return NotImplemented")
-    return define("def __eq__(self, other):\n " + "\n ".join(lines), {}, written)
-
-
-def hashing(written: type, fields: Mapping[str, Field[Any]]) -> Callable[[Any], int]:
-    hashed = [name for name, field in fields.items() if (field.compare if field.hash is None else field.hash)]
-    return define(
-        f"def __hash__(self):\n return hash(({''.join(f'self.{name},' for name in hashed)}))", {}, written
     )
 
 

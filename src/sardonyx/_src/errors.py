@@ -10,6 +10,7 @@
     ├── ExternalDataError    external data of a tensor that is forbidden, missing or invalid: .location
     ├── FileChanged          a mapped file that was shortened or overwritten while it was in use: .path
     ├── InputError           an invalid argument: a feed, a name, an option: .name
+    │   └── CertificateError a certificate that is damaged, or about another model, other inputs, another version: .name
     ├── OutputError          a result that violates the model's declared type: .name
     ├── UnsupportedOperator  an operator version that is not implemented: .domain .op_type .version .location
     ├── InferenceError       types or shapes that contradict an operator or each other: .location .about
@@ -135,6 +136,13 @@ class InputError(SardonyxError):
     def __init__(self, why: str, *, name: str) -> None:
         self.why, self.name = why, name
         super().__init__(why)
+
+
+class CertificateError(InputError):
+    """A certificate that says nothing about a run: damaged, or about another model, other inputs or another version.
+
+    Its `name` is the argument of `sx.tools.verify` that does not fit: "certificate", "model", "feeds" or "any_version".
+    """
 
 
 class OutputError(SardonyxError):

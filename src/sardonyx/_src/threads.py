@@ -1,13 +1,22 @@
-"""Starting threads, with an error instead of an endless wait if the system cannot run them."""
+"""Starting threads, with an error instead of an endless wait if the system cannot run them, and the processors for them."""
 
 from __future__ import annotations
 
 import _thread
+import os
 import threading
 
 from sardonyx._src.errors import LimitError
 
 START_SECONDS = 10.0
+
+
+def affinity_count() -> int:
+    """The processors that the calling thread may run on; all of the machine where the system does not say."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except (AttributeError, OSError):  # not Linux, or refused by a sandbox
+        return os.cpu_count() or 1
 
 
 def start_thread(thread: threading.Thread) -> None:

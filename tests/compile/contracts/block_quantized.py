@@ -14,7 +14,6 @@ from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.block_quantized.blocks import BlockQuantizedMatrix, pack_blocks
 from sardonyx._src.compile.kernels.block_quantized.int8_rows import quantize_rows_step, quantized_row_bytes
 from sardonyx._src.compile.kernels.block_quantized.matmul import block_quantized_matmul_step
-from sardonyx._src.compile.kernels.gemm.integer.int8_dot import has_vnni
 from sardonyx._src.compile.program import Step
 from sardonyx._src.compile.program.operands.tensor import dense_temporary
 from sardonyx._src.dtypes import DataType
@@ -90,4 +89,7 @@ def int8_axes(target: Target) -> Axes:
     return {name: axes[name] for name in ("rows", "columns", "k", "bits", "size", "has_zeros")}
 
 
-CONTRACTS = [Contract(block_product, block_axes), Contract(int8_block_product, int8_axes, has_vnni)]
+CONTRACTS = [
+    Contract(block_product, block_axes),
+    Contract(int8_block_product, int8_axes, lambda target: target.lanes > 1),
+]

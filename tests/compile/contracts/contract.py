@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from zlib import crc32
 
 import numpy as np
+import pytest
 
 from compile.contracts.targets import HOST, target_classes
 from compile.contracts.trial import CHECKED_RUNS, RUNS, Trial
@@ -69,6 +70,8 @@ def check_contract(contract: Contract) -> None:
     Samples are drawn by the sources of the compiler, so that a change is tested by others, and a failure is repeated.
     """
     targets = {name: target for name, target in target_classes().items() if contract.is_native(target)}
+    if not targets:
+        pytest.skip("no class of this processor has the kernel")
     rng = np.random.default_rng([int(sources_digest()[:8], 16), *str(contract).encode()])
     if FACTOR > 1:
         for name, target in targets.items():

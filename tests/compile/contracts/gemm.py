@@ -210,7 +210,7 @@ def transposed_left_axes(target: Target) -> Axes:
 def copied_left_operand(trial: Trial, rows: int, k: int) -> Sequence[Step]:
     """The dense copy of a transposed A with distant columns."""
     x = trial.integers(k, rows)
-    copy, steps = with_dense_rows(transpose_matrix(trial.input(x)), 256, "x")
+    copy, steps = with_dense_rows(transpose_matrix(trial.input(x)), 256, "x", trial.target)
     trial.expect(copy, x.T)
     return steps
 

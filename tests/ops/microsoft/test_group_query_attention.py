@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from ops.microsoft.judge import VendorCase, assert_agrees, assert_native_agrees, run
+from ops.microsoft.judge import VendorCase, assert_agrees, assert_native_agrees, run, vendor_model
+from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.pipeline import compile_model
 
 RNG = np.random.default_rng(6)
 N, KV, H = 4, 2, 16  # heads of queries, of keys and values, head size
@@ -103,3 +105,13 @@ def test_padding_of_a_prompt_changes_no_word() -> None:
     alone = [None if x is None else x[1:, :3] if x.ndim == 3 else x[1:] if x.ndim == 4 else x for x in inputs]
     alone[5:7] = np.array([2], np.int32), np.array(3, np.int32)
     np.testing.assert_allclose(padded[1:, :3], run(VendorCase(GQA, alone, HEADS, 3)), 1e-5, 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "kernel"),
+    [({}, "attention_f32_lengths"), ({"local_window_size": 3}, "attention_f32_float")],
+)
+def test_a_mask_is_computed_for_windows_alone(attributes: dict[str, int], kernel: str) -> None:
+    model = vendor_model(VendorCase(GQA, DECODE, {**HEADS, **attributes}, 3))
+    keys = [step.kernel.key for step in compile_model(model, host_target()).program.steps]
+    assert any(key.startswith(kernel) for key in keys)

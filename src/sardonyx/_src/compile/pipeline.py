@@ -7,6 +7,7 @@ Each stage is a function from one value to the next; every value can be verified
 3. assign_layouts: the tensors that each region reads and writes; copies between layouts.
 4. lower: the steps of each region.  Updates of states are then moved right after what they depend on
    (`early_updates`).  If the metadata of a training model ask for it, activations are recomputed (`recomputation`).
+   `in_place_outputs` then finds the outputs that a run may write in the memory of inputs.
 5. plan_memory: live ranges, in-place aliases, and where the buffers of the arena are.
 6. encode_program: i64 slots, size functions and relocations for the executor.
 
@@ -22,6 +23,7 @@ from sardonyx._src.compile.layouts.assignment import assign_layouts
 from sardonyx._src.compile.layouts.laid_out import LaidOutGraph
 from sardonyx._src.compile.layouts.verify import verify_layouts
 from sardonyx._src.compile.llvm.async_compile import start_worker
+from sardonyx._src.compile.llvm.interpreted_code import has_interpreter
 from sardonyx._src.compile.llvm.loaded_kernels import compile_kernel_async
 from sardonyx._src.compile.lower.driver import lower
 from sardonyx._src.compile.partition import RegionGraph, Scope
@@ -38,10 +40,12 @@ from sardonyx._src.compile.program.memory.memory_plan import plan_memory
 from sardonyx._src.compile.program.memory.recomputation import goal_of, recompute
 from sardonyx._src.compile.program.steps.assumptions import Assumptions
 from sardonyx._src.compile.program.verification.defects import RefusedRegions, typed_defects
+from sardonyx._src.compile.program.verification.in_place_outputs import find_in_place_outputs
 from sardonyx._src.compile.program.verification.verify import verify_program
 from sardonyx._src.compile.program.verification.verify_memory_plan import verify_memory_plan
 from sardonyx._src.errors import CompilationError, are_defects_fatal
 from sardonyx._src.ir import Model, Node
+from sardonyx._src.rewrite.support.evaluate import Evaluate, evaluate_node
 
 
 def compile_model(
@@ -52,6 +56,7 @@ def compile_model(
     tolerant: bool = False,
     assumptions: Assumptions = (),
     precision: Precision = EXACT,
+    evaluate: Evaluate = evaluate_node,
 ) -> Executable:
     """Compiles a model, under the assumption that callers override no initializer.
 
@@ -61,12 +66,19 @@ def compile_model(
     assumptions: the assumptions that the program relies on; it checks ranks, and returns conditions as additional
         outputs (`Program.assumed_branches`).
     precision: the element type to which factors of float32 products are rounded, if the target has such products.
+    evaluate: evaluates nodes on constants; by default by reference kernels, whose bits may depend on the processor.
 
     Raises CompilationError, which names the node, unless `tolerant`; and one that names the stage for a result that a
     verifier rejects.  A failure that concerns no single node raises its own exception.
     """
     return compile_stages(
-        model, target, verify=verify, tolerant=tolerant, assumptions=assumptions, precision=precision
+        model,
+        target,
+        verify=verify,
+        tolerant=tolerant,
+        assumptions=assumptions,
+        precision=precision,
+        evaluate=evaluate,
     )[1]
 
 
@@ -78,6 +90,7 @@ def compile_stages(
     tolerant: bool = False,
     assumptions: Assumptions = (),
     precision: Precision = EXACT,
+    evaluate: Evaluate = evaluate_node,
 ) -> tuple[LaidOutGraph, Executable]:
     """All stages of a model: the regions with their layouts, and the executable.
 
@@ -86,10 +99,10 @@ def compile_stages(
     fallbacks.  Each repetition refuses more nodes, so that the repetitions end.
     """
     defects: list[CompilationError] | None = [] if tolerant else None
-    prepared = prepare_model(model, is_supported, defects, assumptions=assumptions)
+    prepared = prepare_model(model, is_supported, defects, assumptions=assumptions, evaluate=evaluate)
     prepared = replace(prepared, precision=precision)
-    if prepared.sizes or prepared.data_dependent_sizes:
-        start_worker()  # it loads LLVM meanwhile, for the size function, which no library has
+    if (prepared.sizes or prepared.data_dependent_sizes) and not has_interpreter("sizes", target):
+        start_worker()  # it loads LLVM meanwhile, for the size function
     refused: frozenset[Node] = frozenset()
     while True:
         try:
@@ -127,6 +140,7 @@ def compile_prepared(
     goal = goal_of(prepared.model.metadata)
     if goal is not None:
         program = recompute(program, goal)
+    program = replace(program, in_place=find_in_place_outputs(program))
     plan = plan_memory(program)
     executable = Executable(program, plan, encode_program(program, plan))
     if verify:

@@ -11,15 +11,17 @@ from __future__ import annotations
 
 from array import array as number_array
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sardonyx._src.dtypes.packing import Array, element_count, flatten, nbytes, pack, truth, unpack
 from sardonyx._src.dtypes.types import DataType
 
-Values: TypeAlias = Sequence[int] | Sequence[float] | NDArray[np.generic]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Values: TypeAlias = "Sequence[int] | Sequence[float] | NDArray[np.generic]"
 
 ENTRY_DTYPES: dict[str, np.dtype[Any]] = {
     "float_data": np.dtype(np.float32),

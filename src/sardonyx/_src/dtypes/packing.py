@@ -13,14 +13,16 @@ import math
 import mmap
 import sys
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sardonyx._src.dtypes.types import DataType
 
-Array: TypeAlias = NDArray[Any]  # the element type is known only at run time
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Array: TypeAlias = np.ndarray[tuple[Any, ...], np.dtype[Any]]  # the element type is known only at run time
 Buffer: TypeAlias = bytes | bytearray | memoryview | mmap.mmap  # for an array, pass its `.data`
 
 BIG_ENDIAN = sys.byteorder == "big"

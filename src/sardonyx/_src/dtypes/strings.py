@@ -6,12 +6,15 @@ Spec: onnx.proto, TensorProto.string_data: each entry is UTF-8.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sardonyx._src.dtypes.packing import Array, element_count
 from sardonyx._src.dtypes.types import DataType
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 def strings(values: Sequence[bytes | memoryview], shape: Sequence[int]) -> NDArray[np.object_]:

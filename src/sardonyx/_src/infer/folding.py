@@ -13,7 +13,7 @@ from sardonyx._src.infer.context import NodeInferenceContext
 from sardonyx._src.infer.elements import as_numbers, is_small
 from sardonyx._src.infer.memo_cache import OutputTypes
 from sardonyx._src.infer.plan import InferencePlan
-from sardonyx._src.ir import Graph, Node, Type
+from sardonyx._src.ir import Graph, Node, TensorType, Type
 from sardonyx._src.ops.api import OPERAND_ERRORS, GraphCall, ReferenceKernel, RunLimits, RuntimeValue
 from sardonyx._src.ops.inference import Known
 from sardonyx._src.ops.tensor.elements import MAX_KNOWN_ELEMENTS
@@ -48,13 +48,21 @@ class FoldingRunContext:
 
 
 def infer_elements(
-    plan: InferencePlan, context: NodeInferenceContext, result: OutputTypes, node: Node
+    plan: InferencePlan,
+    context: NodeInferenceContext,
+    result: OutputTypes,
+    node: Node,
+    *,
+    folds_rounded: bool = True,
 ) -> Sequence[Known | None]:
     """The known elements of the node's outputs.
 
     If all inputs are numbers, they are the results of the kernel, else those of the operator's value facet.
+    folds_rounded: as of `InferenceState`.
     """
     if not plan.accepts(context.inputs, context.given):
+        return ()
+    if not folds_rounded and not has_fixed_bits(plan, context, result.types):
         return ()
     if plan.kernel is not None and can_fold(context, result.types):
         return fold(plan.kernel, context, node)
@@ -63,6 +71,12 @@ def infer_elements(
         context.output_index = i
         elements.append(call_value_facet(plan, context, result))
     return elements
+
+
+def has_fixed_bits(plan: InferencePlan, context: NodeInferenceContext, types: Sequence[Type | None]) -> bool:
+    """Whether the kernel computes the same bits on every processor."""
+    tensors = [type_ for type_ in (*context.inputs, *types) if isinstance(type_, TensorType)]
+    return plan.op.has_fixed_bits(type_.dtype for type_ in tensors)
 
 
 def call_value_facet(plan: InferencePlan, context: NodeInferenceContext, result: OutputTypes) -> Known | None:

@@ -55,11 +55,22 @@ class IncrementalInference:
     inputs of subgraphs declare are ignored, since runs do not check them.
     """
 
-    def __init__(self, model: Model, recorder: RejectionRecorder | None = None) -> None:
-        """Call `walk` next, which types the values.  recorder: observes the nodes, and may change their types."""
+    def __init__(
+        self, model: Model, recorder: RejectionRecorder | None = None, *, folds_rounded: bool = True
+    ) -> None:
+        """Call `walk` next, which types the values.
+
+        recorder: observes the nodes, and may change their types.  folds_rounded: as of `InferenceState`.
+        """
         self.errors: list[InferenceError] = []
         self.rejections = recorder or RejectionRecorder()
-        self.state = InferenceState(model, self.errors, observer=self.rejections, trusts_formals=False)
+        self.state = InferenceState(
+            model,
+            self.errors,
+            observer=self.rejections,
+            trusts_formals=False,
+            folds_rounded=folds_rounded,
+        )
 
     def walk(self) -> None:
         """Types all values, as `infer` does."""

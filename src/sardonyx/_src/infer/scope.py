@@ -294,7 +294,10 @@ class InferenceScope:
         """Stores lazy elements of the outputs, which are inferred at first use."""
 
         def compute() -> Sequence[Known | None]:
-            return infer_elements(plan, self.new_context(node, plan), result, node)
+            folds_rounded = self.state.folds_rounded
+            return infer_elements(
+                plan, self.new_context(node, plan), result, node, folds_rounded=folds_rounded
+            )
 
         inputs: Sequence[Value | None] = node.inputs
         if plan.has_subgraphs:

@@ -39,6 +39,7 @@ class InferenceState:
 
     errors: the errors so far; None: errors are raised.
     trusts_formals: whether the sizes that inputs of subgraphs and functions declare are used.
+    folds_rounded: whether floats are known elements which reference kernels round otherwise on other processors.
     equal_dims: the pairs of input sizes that a node's operator requires to be equal.
     declared: the types that values had before the inference.
     untyped: the values that had no type before the inference.
@@ -61,6 +62,7 @@ class InferenceState:
     errors: list[InferenceError] | None
     observer: InferenceObserver | None = None
     trusts_formals: bool = True
+    folds_rounded: bool = True
     elements: Elements = field(init=False)
     equal_dims: dict[Node, Sequence[DimPair]] = field(default_factory=dict)
     declared: dict[Value, Type] = field(default_factory=dict)

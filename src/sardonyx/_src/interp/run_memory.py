@@ -9,8 +9,8 @@ import numpy as np
 
 from sardonyx._src.errors import LimitError
 from sardonyx._src.ir import Array
-from sardonyx._src.ops.api import ARRAY_OVERHEAD, RuntimeValue
 from sardonyx._src.ops.persistent_sequence import PersistentSequence
+from sardonyx._src.ops.run_values import ARRAY_OVERHEAD, RuntimeValue
 
 # Smallest array that is counted; smaller ones count only by the length of their container.
 MIN_TRACKED_BYTES = 1 << 10

@@ -6,16 +6,19 @@ import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from threading import Lock, local
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import EvaluationError, InputError, LimitError
 from sardonyx._src.interp.run_control import Cancellation, RunControl
 from sardonyx._src.interp.run_memory import RunMemory
 from sardonyx._src.ir import Graph, Node, Value
-from sardonyx._src.ops.api import RunLimits, RuntimeValue
+from sardonyx._src.ops.run_values import RunLimits, RuntimeValue
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class RandomSource:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import errno
 import mmap
 import os
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
@@ -20,7 +20,9 @@ from sardonyx._src.errors import FileChanged
 from sardonyx._src.io.file_stamps import FileStamp
 from sardonyx._src.io.open_flags import READ_FLAGS
 from sardonyx._src.ir.tensors import ChangeableBuffer
-from sardonyx._src.proto.record import Payload
+
+if TYPE_CHECKING:
+    from sardonyx._src.proto.record import Payload
 
 # Files of a model up to this total are read at once, in about 5 ms; of longer files, some pages may never be used.
 READ_UP_TO_BYTES = 16 << 20

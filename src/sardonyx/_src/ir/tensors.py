@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import field as init_field
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sardonyx._src import dtypes
 from sardonyx._src.arguments import require_integer, require_type, type_name
@@ -17,7 +16,10 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InvalidModel, LimitError
 from sardonyx._src.ir.details import SourceDetails
 
-Array: TypeAlias = NDArray[Any]  # the element type is known only at run time
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Array: TypeAlias = np.ndarray[tuple[Any, ...], np.dtype[Any]]  # the element type is known only at run time
 
 
 class Storage(Protocol):

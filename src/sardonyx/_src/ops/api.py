@@ -14,22 +14,28 @@ version for which there is no facet is unsupported.
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.errors import InputError, LimitError
-from sardonyx._src.ir import Array, Graph, TensorType, Type
-from sardonyx._src.ops import persistent_sequence
+from sardonyx._src.errors import LimitError
+from sardonyx._src.ir import Graph, TensorType, Type
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients
 from sardonyx._src.ops.inference import Inference, Known, Result
 from sardonyx._src.ops.native_kernel import NativeKernel
-from sardonyx._src.ops.persistent_sequence import WIDTH, PersistentSequence
+from sardonyx._src.ops.run_values import ARRAY_OVERHEAD as ARRAY_OVERHEAD
+from sardonyx._src.ops.run_values import SEQUENCES as SEQUENCES
+from sardonyx._src.ops.run_values import RunLimits as RunLimits
+from sardonyx._src.ops.run_values import RunResult as RunResult
+from sardonyx._src.ops.run_values import RuntimeValue as RuntimeValue
+from sardonyx._src.ops.run_values import as_plain_value as as_plain_value
+from sardonyx._src.ops.run_values import as_run_sequence as as_run_sequence
+from sardonyx._src.ops.run_values import as_run_value as as_run_value
+from sardonyx._src.ops.run_values import is_number as is_number
 from sardonyx._src.ops.traits import OperatorTraits
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 from sardonyx._src.schema import OpSchema
@@ -38,77 +44,14 @@ if TYPE_CHECKING:
     from sardonyx._src.ops.bound_kernel import BindFacet
 
 
-# The value of an input or output of a node during a run: a tensor (ONNX strings are `str` in an object array), a sequence, a
-# map, None for an optional without a value, or a sparse tensor.  Within a run, long sequences are persistent ones.
-RuntimeValue: TypeAlias = persistent_sequence.RuntimeValue
-SEQUENCES = (list, PersistentSequence)
-# An output of a run, as callers see it.  Only the model decides which outputs are arrays.  With `Any`, code that expects an
-# array need not test for one; type checkers still know the attributes of arrays, and `isinstance` narrows other values.
-RunResult: TypeAlias = "Array | Any"
 Evaluated: TypeAlias = "RuntimeValue | tuple[RuntimeValue, ...]"
 # Raised by kernels and facets, mostly from NumPy, for operands that do not fit together.
 OPERAND_ERRORS = (ValueError, IndexError, TypeError, KeyError, ArithmeticError)
-ARRAY_OVERHEAD = 128  # bytes of a NumPy array besides its elements
 # A subgraph as a function of its inputs, in order.
 GraphCall: TypeAlias = "Callable[[Sequence[RuntimeValue]], list[RuntimeValue]]"
 F = TypeVar("F", bound=Callable[..., object])
 K = TypeVar("K")
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class RunLimits:
-    """Limits of the resources of a run; the caller can raise each of them.  A run that exceeds one ends with a LimitError.
-
-    bytes: the size of one result
-    iterations: the number of iterations of one loop
-    nodes: the number of nodes that the run executes, including those of loops and functions
-    run_bytes: the size of everything that the run holds at one time: results that later nodes read, values that loops
-        collect, the elements of sequences, outputs, and in native code also scratch memory; feeds and weights do not count.
-        None: three quarters of the memory that this process may use, as its control groups or the machine limit it.
-    seconds: the duration of the run; a limit of zero or less is exceeded before the run begins
-    """
-
-    bytes: int = 1 << 34
-    iterations: int = 10_000_000
-    nodes: int = 1_000_000_000
-    run_bytes: int | None = None
-    seconds: float = math.inf
-
-    def __post_init__(self) -> None:
-        """Raises InputError for a limit that is not a number."""
-        for name in ("bytes", "iterations", "nodes", "run_bytes"):
-            number = getattr(self, name)
-            if not isinstance(number, int | np.integer) and not (name == "run_bytes" and number is None):
-                raise InputError(f"limits.{name} must be an integer; got {number!r}", name=f"limits.{name}")
-        if not is_number(self.seconds):
-            raise InputError(
-                f"limits.seconds must be a number of seconds; got {self.seconds!r}", name="limits.seconds"
-            )
-
-
-def is_number(x: object) -> bool:
-    """Whether x is a real number, infinity included."""
-    return isinstance(x, int | float | np.integer | np.floating) and not math.isnan(x)
-
-
-def as_run_value(value: RuntimeValue) -> RuntimeValue:
-    """A long list of tensors as a persistent sequence, which later edits share; any other value unchanged."""
-    return as_run_sequence(value) if type(value) is list else value
-
-
-def as_run_sequence(
-    sequence: list[RuntimeValue] | PersistentSequence,
-) -> list[RuntimeValue] | PersistentSequence:
-    """`as_run_value` of a sequence."""
-    if type(sequence) is list and len(sequence) >= WIDTH and isinstance(sequence[0], np.ndarray):
-        return PersistentSequence.of(sequence)
-    return sequence
-
-
-def as_plain_value(value: RuntimeValue) -> RuntimeValue:
-    """A persistent sequence as a list, for callers and observers; any other value unchanged."""
-    return list(value) if type(value) is PersistentSequence else value
 
 
 class RunContext(Protocol):

@@ -12,7 +12,7 @@ A stale index must not hide an operator.  Two checks see to that:
   a miss.  An edit that mentions the same names keeps the digest, so most edits need no `make regen`; size and
   modification time are not used, as neither survives an edit, or a clone, reliably.
 
-The digests are compared only in a source checkout, since an installed package does not change; and they are not compared in
+Both are checked only in a source checkout, since an installed package does not change; and digests are not compared in
 look-ups that the index answers.  A facet that is added in a listed module, for an operator that other modules define, is
 therefore not found before `make regen`; a test fails until then.
 """
@@ -57,19 +57,20 @@ class Index:
     package: str
     folder: Path
     mention: re.Pattern[bytes] = QUOTED_NAME
-    compares_digests: bool = IS_CHECKOUT
+    is_checkout: bool = IS_CHECKOUT
     _imported: set[str] = field(default_factory=set)
     _staleness: dict[str, bool] = field(default_factory=dict)
     _is_complete: bool = False
 
     @cached_property
     def entries(self) -> Mapping[str, IndexEntry] | None:
-        """The recorded entry of each module; None unless exactly the existing modules are listed."""
+        """The recorded entry of each module; None in a checkout unless exactly the existing modules are listed."""
         try:
             entries: dict[str, IndexEntry] = json.loads((self.folder / INDEX_FILE).read_bytes())
         except FileNotFoundError:
             return None
-        return entries if entries.keys() == set(module_names(self.folder)) else None
+        is_current = not self.is_checkout or entries.keys() == set(module_names(self.folder))
+        return entries if is_current else None
 
     @cached_property
     def modules(self) -> Mapping[str, list[str]]:
@@ -91,7 +92,7 @@ class Index:
         """Whether the entry of a module may lack a name, or is missing."""
         if self.entries is None:
             return True
-        if not self.compares_digests:
+        if not self.is_checkout:
             return False
         if module not in self._staleness:  # sources do not change while a process runs
             self._staleness[module] = self.entries[module]["digest"] != self.digest(module)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import Literal, NoReturn, TypeAlias
+from typing import Any, Literal, NoReturn, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
@@ -18,7 +17,7 @@ from sardonyx._src.ir.dims import Known as KnownDim
 
 # Known elements of a tensor: an array of its element type if all are numbers, otherwise an object array of int, Expr and
 # None, which is an unknown element.
-Known: TypeAlias = Array | NDArray[np.object_]
+Known: TypeAlias = Array | np.ndarray[tuple[Any, ...], np.dtype[np.object_]]
 Result: TypeAlias = "Type | Sequence[Type | None] | None"
 DimPair: TypeAlias = tuple[KnownDim, KnownDim]
 Infer: TypeAlias = Callable[[Graph, Sequence["Type | None"], Sequence["Known | None"]], list["Type | None"]]

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 GROUP = "sardonyx.plugins"
 # Modules of this distribution by domain.  They have no entry points, since frozen applications and source trees have none.
 SHIPPED = {"com.microsoft": "sardonyx_generation"}
-IMPORTED: set[str] = set()  # modules of entry points that were imported, or are being imported
+# Modules of entry points that were imported, or are being imported, and those that the command line has imported.
+IMPORTED: set[str] = set()
 
 
 @cache
@@ -48,6 +49,11 @@ def import_shipped(domain: str) -> bool:
     IMPORTED.add(module)
     importlib.import_module(module)
     return True
+
+
+def has_foreign_plugins() -> bool:
+    """Whether a plugin was imported that is not shipped with this package."""
+    return not IMPORTED.issubset(SHIPPED.values())
 
 
 def load_installed() -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from dataclasses import field
 from typing import Literal
 
 from sardonyx._src.dataclass import dataclass
+from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Node
 
 Tolerance = Literal["exact", "rounding", "random"]
@@ -42,6 +43,7 @@ SizeRule = Literal[
 ]
 OrderRule = Literal["always", "permutation", "gather"]
 LinearLayerKind = Literal["conv", "conv_transpose", "gemm", "batch_normalization"]
+MatrixProductKind = Literal["matmul", "gemm"]
 LegacyBroadcastKind = Literal["one_way", "none", "slope", "addend"]
 
 
@@ -93,12 +95,19 @@ class LegacyBroadcast:
     last_opset: int
 
 
+def is_rounded(dtype: DataType) -> bool:
+    """Whether numbers of a type are rounded."""
+    return dtype.is_float or dtype.is_complex
+
+
 @dataclass(eq=False, kw_only=True)
 class OperatorTraits:
     """The traits of an operator.
 
     Numerics
     tolerance: how far two correct implementations may differ: not at all, by rounding, or in all but distribution.
+    fixed_rounding: although others may round otherwise, IEEE 754 defines every bit of its reference kernels' results: they
+    consist of its operations, in an order that no processor changes.
     elementwise: element i of the output depends only on element i of the (broadcast) inputs.
     commutative: the order of the inputs does not matter.
     reduction: reduces the axes that the attribute or input `axes` lists, and keeps them with length 1 if `keepdims` is set.
@@ -119,6 +128,7 @@ class OperatorTraits:
     keeps_order: whether it returns the elements of its first input in order, with another shape: always, when the
     permutation moves only axes of length 1, or when the indices take the one entry of an axis.
     linear_layer: how the weights and biases of a linear layer, inputs 1 and 2, correspond to output channels.
+    matrix_product: along which axis it sums products with a matrix, input 1: the first one, or with `transB` the second.
     legacy_broadcast: the restricted broadcasting of its first versions.
     replacement_accepts_more: whether the operators that replace a withdrawn one accept sizes that it rejects.
 
@@ -128,6 +138,7 @@ class OperatorTraits:
 
     Compilation
     parameters: the inputs that say what to compute, such as axes, sizes and counts; the others are data.
+    counts: the inputs of which each is a number, at least 0, on which sizes of results depend.
 
     Checking
     enum_attributes: the values of string attributes that list them.
@@ -140,6 +151,7 @@ class OperatorTraits:
     """
 
     tolerance: Tolerance = "exact"
+    fixed_rounding: bool = False
     elementwise: bool = False
     commutative: bool = False
     reduction: bool = False
@@ -152,11 +164,13 @@ class OperatorTraits:
     under_permutation: PermutationRule | None = None
     keeps_order: OrderRule | None = None
     linear_layer: LinearLayerKind | None = None
+    matrix_product: MatrixProductKind | None = None
     legacy_broadcast: LegacyBroadcast | None = None
     replacement_accepts_more: bool = False
     size_rule: SizeRule | None = None
     sizes_input: int | None = None
     parameters: tuple[int, ...] = ()
+    counts: tuple[int, ...] = ()
     enum_attributes: Mapping[str, EnumValues] = field(default_factory=dict)
     stash_type_constraint: str | None = None
     body_inputs: Callable[[int], int] | None = None
@@ -166,6 +180,10 @@ class OperatorTraits:
     @property
     def is_random(self) -> bool:
         return self.tolerance == "random"
+
+    def has_fixed_bits(self, dtypes: Iterable[DataType]) -> bool:
+        """Whether reference kernels compute the same bits on every processor.  dtypes: of the inputs and outputs of a node."""
+        return self.tolerance == "exact" or self.fixed_rounding or not any(map(is_rounded, dtypes))
 
     def is_data_movement(self, node: Node) -> bool:
         """Whether a node of this operator only moves data."""

@@ -10,10 +10,9 @@ import struct
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from operator import index
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sardonyx._src.proto.record import (
     RANGES,
@@ -26,6 +25,9 @@ from sardonyx._src.proto.record import (
     fields_in_order,
     value_error,
 )
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Pieces: TypeAlias = list[Payload]
 FieldWriter: TypeAlias = Callable[[Any, Pieces], int]  # the type of the value depends on the field

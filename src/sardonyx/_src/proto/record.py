@@ -12,16 +12,18 @@ import struct
 from collections.abc import Iterable, Iterator, Sized
 from functools import lru_cache
 from operator import index
-from typing import ClassVar, Generic, Literal, Self, TypeAlias, TypeVar, cast, overload
+from typing import TYPE_CHECKING, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar, cast, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sardonyx._src.dataclass import dataclass
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 Kind = Literal["string", "bytes", "float", "double", "int32", "int64", "uint64", "enum", "message"]
 Number = TypeVar("Number", int, float)
-Numbers: TypeAlias = list[Number] | NDArray[np.generic]  # long packed fields are arrays
+Numbers: TypeAlias = "list[Number] | NDArray[np.generic]"  # long packed fields are arrays
 Payload: TypeAlias = bytes | memoryview
 # The class of a record and the names of its set fields.
 FieldSet: TypeAlias = "tuple[type[Record], tuple[str, ...]]"

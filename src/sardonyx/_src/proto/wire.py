@@ -9,14 +9,16 @@ from __future__ import annotations
 import mmap
 import struct
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import LimitError
 from sardonyx._src.proto.record import Numbers, Payload, Record
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Buffer = bytes | mmap.mmap
 # The fields of an attribute, and the names of those that are lists and must be copied.

@@ -24,6 +24,7 @@ from sardonyx._src.rewrite.engine.edit import DEFAULT_GROWTH_BYTES, Edit
 from sardonyx._src.rewrite.own_passes import drop_imports, import_domains
 from sardonyx._src.rewrite.pages import select_passes
 from sardonyx._src.rewrite.report import Optimization, OptimizationReport, count_nodes
+from sardonyx._src.rewrite.support.evaluate import Evaluate, evaluate_node
 
 
 def optimize(
@@ -136,14 +137,15 @@ def run_passes(
     *,
     debug: bool = False,
     progress: Callable[[int], None] | None = None,
+    evaluate: Evaluate = evaluate_node,
 ) -> Model:
-    """A copy of the model, rewritten by the passes."""
+    """A copy of the model, rewritten by the passes.  evaluate: evaluates nodes on constants."""
     start = time.perf_counter()
     report.nodes_before = count_nodes(model)
     result = clone(model)
     with pause_gc():
         added = import_domains(result, passes)
-        edit = Edit(result, budget.growth, budget.result_growth)
+        edit = Edit(result, budget.growth, budget.result_growth, evaluate)
         Driver(edit, report, budget, debug, progress).run(passes)
         edit.facts.restore()
         drop_imports(result, added)

@@ -26,8 +26,8 @@ from sardonyx._src.check.driver.sources import DocumentKind, Source
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.external import Policy
 from sardonyx._src.io.external.opening import policy_of
+from sardonyx._src.io.loading.environment import sources_of
 from sardonyx._src.io.loading.load import PathSource
-from sardonyx._src.io.loading.operator_set_path import sources_of
 from sardonyx._src.io.loading.operator_sets import OperatorSetSource
 from sardonyx._src.view.documents import ReadingOptions, open_document, page_of
 from sardonyx._src.view.graph_labels import find_graph

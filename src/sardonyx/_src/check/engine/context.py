@@ -36,12 +36,12 @@ class RecordPath:
 
 @dataclass(slots=True)
 class RuleContext:
-    """The context of the records of one body.
+    """What a rule receives beside the record that it visits.
 
     body: the graph or function that contains the record; None outside of both.
     record_path: the path to the visited record.
-    scope: a number that a body shares with the bodies nested in it: operator names and attribute references mean the same
-        there, so that they share fingerprints.
+    scope: the number of the outermost body.  In the bodies nested in it, operator names and attribute references mean the
+        same, so that equal nodes need to be checked once (`engine/fingerprints.py`).
     """
 
     document: Document
@@ -71,7 +71,10 @@ class RuleContext:
         return self.record_path.parent is None
 
     def near(self, name: str, known: Iterable[str]) -> str:
-        """ "; did you mean 'x'?" if a known name is close, else ""."""
+        """ "; did you mean 'x'?" if a known name is close, else "".
+
+        The work of all suggestions for a document is limited by `Document.comparisons`, and that of one by the numbers here.
+        """
         if self.document.comparisons <= 0:
             return ""
         candidates = [n for n in dict.fromkeys(islice(known, 1000)) if len(n) < 2 * len(name) + 2 < 200]

@@ -12,7 +12,9 @@ from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocati
 from sardonyx._src.compile.codegen.blocks import BlockBuilder
 
 X86_EXCEPTION_FLAGS = 0x3F  # bits of MXCSR that record exceptions, and do not belong to the mode
-DEFAULT_FLOAT_MODE = {"x86": 0x1F80, "arm": 0}  # MXCSR or FPCR: round to nearest, subnormals kept, no traps
+# MXCSR, FPCR, or LLVM's number of the rounding mode: round to nearest, subnormals kept, no traps.  RISC-V always keeps
+# subnormals, and has no traps.
+DEFAULT_FLOAT_MODE = {"x86": 0x1F80, "arm": 0, "riscv": 1}
 INTRINSIC_DECLARATIONS = {
     "x86": (
         "declare void @llvm.x86.sse2.pause()",
@@ -23,6 +25,10 @@ INTRINSIC_DECLARATIONS = {
         "declare void @llvm.aarch64.hint(i32 immarg)",
         "declare i64 @llvm.aarch64.get.fpcr()",
         "declare void @llvm.aarch64.set.fpcr(i64)",
+    ),
+    "riscv": (
+        "declare i32 @llvm.get.rounding()",
+        "declare void @llvm.set.rounding(i32)",
     ),
 }
 
@@ -102,14 +108,17 @@ class RuntimeFunctionBuilder(BlockBuilder):
         self.start_block(self.new_label("behind"))
 
     def pause(self) -> None:
-        """The spin-wait hint: `pause` or `yield`."""
-        call = {"x86": "@llvm.x86.sse2.pause()", "arm": "@llvm.aarch64.hint(i32 1)"}[self.architecture]
-        self.lines.append(f" call void {call}")
+        """The spin-wait hint: `pause` or `yield`; RISC-V has one in an extension only."""
+        call = {"x86": "@llvm.x86.sse2.pause()", "arm": "@llvm.aarch64.hint(i32 1)"}.get(self.architecture)
+        if call:
+            self.lines.append(f" call void {call}")
 
     def load_float_mode(self) -> LLVMValue:
-        """The floating-point mode of this thread (rounding, subnormals, traps): MXCSR or FPCR."""
+        """The floating-point mode of this thread (rounding, subnormals, traps): MXCSR, FPCR, or the rounding mode."""
         if self.architecture == "arm":
             return self.emit(I64, "call i64 @llvm.aarch64.get.fpcr()")
+        if self.architecture == "riscv":
+            return self.emit(LLVMType("i32"), "call i32 @llvm.get.rounding()").convert("zext", "i64")
         slot = self.new_slot("mode", LLVMType("i32"))
         self.lines.append(f" call void @llvm.x86.sse.stmxcsr(ptr {slot.name})")
         return (self.load(slot) & ~X86_EXCEPTION_FLAGS).convert("zext", "i64")
@@ -117,6 +126,9 @@ class RuntimeFunctionBuilder(BlockBuilder):
     def store_float_mode(self, mode: LLVMValue) -> None:
         if self.architecture == "arm":
             self.lines.append(f" call void @llvm.aarch64.set.fpcr({mode})")
+            return
+        if self.architecture == "riscv":
+            self.lines.append(f" call void @llvm.set.rounding({mode.convert('trunc', 'i32')})")
             return
         slot = self.new_slot("mode", LLVMType("i32"))
         self.store(slot, mode.convert("trunc", "i32"))
@@ -130,9 +142,8 @@ class RuntimeFunctionBuilder(BlockBuilder):
 
 
 def architecture_family(target: Target) -> str:
-    """`x86` or `arm`, the key of instructions that differ between architectures."""
-    is_arm = target.triple.startswith(("aarch64", "arm64"))
-    assert is_arm or target.triple.startswith(("x86_64", "amd64")), (
-        f"target must be x86-64 or AArch64; got {target.triple}"
-    )
-    return "arm" if is_arm else "x86"
+    """`x86`, `arm` or `riscv`, the key of instructions that differ between architectures."""
+    prefixes = {"x86": ("x86_64", "amd64"), "arm": ("aarch64", "arm64"), "riscv": ("riscv64",)}
+    family = next((name for name, begins in prefixes.items() if target.triple.startswith(begins)), None)
+    assert family, f"target must be x86-64, AArch64 or RISC-V; got {target.triple}"
+    return family

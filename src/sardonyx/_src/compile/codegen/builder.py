@@ -196,12 +196,13 @@ class LLVMValue:
 class FunctionBuilder:
     """Collects the instructions of one function and the declarations that they need.
 
-    has_fma: whether the target has fused multiply-add and float16 conversion instructions.  Without them, `fma` is a
-    product and a sum, rounded twice, and float16 is converted by integer instructions.
+    has_fma: whether the target has fused multiply-add.  Without it, `fma` is a product and a sum, rounded twice.
+    converts_half: whether it has instructions that convert float16.  Without them, float16 is converted by integer
+    instructions.
     """
 
     def __init__(self, has_fma: bool) -> None:
-        self.has_fma = has_fma
+        self.has_fma = self.converts_half = has_fma
         self.lines: list[str] = []
         self.declarations: dict[str, None] = {}
         self._count = 0

@@ -5,17 +5,21 @@ Equal text means the same computation, so the text is part of the cache keys of 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import cast
 
 from sardonyx._src.compile.codegen.expressions import (
     Apply,
     Cast,
+    Comparison,
     Local,
     Number,
     Scalar,
     Select,
     topological_order,
 )
+from sardonyx._src.dtypes import DataType
 
 
 def canonical_text(values: Sequence[Scalar]) -> str:
@@ -48,3 +52,39 @@ def operation_text(value: Scalar, names: dict[int, str]) -> str:
                 names[id(operand)] for operand in (value.a, value.b, value.then, value.otherwise)
             )
             return f"{value.op}({a},{b})?{then}:{otherwise}"
+
+
+# --- parsing ---------------------------------------------------------------------------------
+
+OPERATION = re.compile(r"(\w+)\(([^()]*)\)(?:\?([^:]+):(.+))?")
+ELEMENT_TYPES = {dtype.text: dtype for dtype in DataType}
+
+
+def parse_canonical_text(text: str) -> tuple[Scalar, ...]:
+    """The expressions of a text that `canonical_text` has written."""
+    *lines, results = text.split(";")
+    values: list[Scalar] = []
+    for line in lines:
+        values.append(parse_operation(line.partition("=")[2], values))
+    return tuple(parse_operand(name, values) for name in results.split(","))
+
+
+def parse_operation(text: str, values: Sequence[Scalar]) -> Scalar:
+    match = OPERATION.fullmatch(text)
+    assert match is not None, f"expected an operation, got {text!r}"
+    name, args, then, otherwise = match.groups()
+    parsed = tuple(parse_operand(arg, values) for arg in args.split(","))
+    if then is not None:
+        first, second = parsed
+        chosen = parse_operand(then, values), parse_operand(otherwise, values)
+        return Select(cast("Comparison", name), first, second, *chosen)
+    return Cast(ELEMENT_TYPES[name], *parsed) if name in ELEMENT_TYPES else Apply(name, parsed)
+
+
+def parse_operand(text: str, values: Sequence[Scalar]) -> Scalar:
+    if text.isdigit():
+        return values[int(text)]
+    if not text.endswith("n") or not re.match(r"[-\d]|inf|nan", text):
+        return Local(text)
+    number = text[:-1]
+    return Number(int(number) if re.fullmatch(r"-?\d+", number) else float(number))

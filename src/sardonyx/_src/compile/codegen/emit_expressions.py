@@ -12,6 +12,7 @@ from sardonyx._src.compile.codegen import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.blocks import BlockBuilder
 from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS, convert, resize_integer
 from sardonyx._src.compile.codegen.expressions import (
+    FUNCTION_CALLS,
     Apply,
     Cast,
     Local,
@@ -19,6 +20,12 @@ from sardonyx._src.compile.codegen.expressions import (
     Scalar,
     Select,
     topological_order,
+)
+from sardonyx._src.compile.codegen.joined_calls import (
+    group_sizes,
+    join_vectors,
+    joins_calls,
+    split_vector,
 )
 from sardonyx._src.compile.codegen.math.function import VectorFunction, VectorFunctionDefinitions
 
@@ -48,15 +55,18 @@ class ExpressionEmitter(BlockBuilder):
     ) -> list[list[LLVMValue]]:
         """Emits expressions for each of several vectors, one operation for all vectors before the next.
 
-        Interleaving independent vectors hides the latency of their dependency chains.  Returns the values for
-        each vector.
+        Interleaving independent vectors hides the latency of their dependency chains; calls of vector functions are
+        joined.  Returns the values for each vector.
         """
         dags = [ExpressionDag(self, load_local) for load_local in loads]
         for value, llvm_type in zip(values, llvm_types, strict=True):
             for node in reversed(list(topological_order(value))):
+                if is_untyped(node):
+                    continue
+                if isinstance(node, Apply) and node.op in FUNCTION_CALLS:
+                    emit_joined_calls(dags, node, llvm_type)
                 for dag in dags:
-                    if not is_untyped(node):
-                        dag.emit(node, llvm_type)
+                    dag.emit(node, llvm_type)
         return [
             [dag.emit(value, llvm_type) for value, llvm_type in zip(values, llvm_types, strict=True)]
             for dag in dags
@@ -145,15 +155,18 @@ class ExpressionDag:
                 mask = self.emit(condition, llvm_type.with_element("i1"))
                 return emitter.emit_operation("where", mask, *self.emit_operands(branches, llvm_type))
             case Apply():
-                is_predicate = llvm_type.element == "i1" and value.op not in LOGICAL_OPS
-                operand_type = llvm_type.with_element("float") if is_predicate else llvm_type
-                return emitter.emit_operation(value.op, *self.emit_operands(value.args, operand_type))
+                return emitter.emit_operation(value.op, *self.emit_apply_operands(value, llvm_type))
             case Select():
                 operands = self.emit_operands((value.a, value.b), llvm_type)
                 is_chosen = emitter.emit_comparison(value.op, *operands)
                 return emitter.select(
                     is_chosen, *self.emit_operands((value.then, value.otherwise), llvm_type)
                 )
+
+    def emit_apply_operands(self, value: Apply, llvm_type: LLVMType) -> list[LLVMValue]:
+        """The operands of an operation other than `where`."""
+        is_predicate = llvm_type.element == "i1" and value.op not in LOGICAL_OPS
+        return self.emit_operands(value.args, llvm_type.with_element("float") if is_predicate else llvm_type)
 
     def emit_operands(self, values: Sequence[Scalar], llvm_type: LLVMType) -> list[LLVMValue]:
         """Operands of one type: the type of the first typed operand, or `llvm_type` if all are untyped numbers."""
@@ -162,6 +175,21 @@ class ExpressionDag:
             llvm_type = operand.type
             break
         return [typed[i] if i in typed else self.emit(value, llvm_type) for i, value in enumerate(values)]
+
+
+def emit_joined_calls(dags: Sequence[ExpressionDag], call: Apply, llvm_type: LLVMType) -> None:
+    """Emits the call of a vector function for the vectors of all expressions, if joined calls are faster."""
+    operands = [dag.emit_apply_operands(call, llvm_type) for dag in dags]
+    if not joins_calls(call.op, operands[0][0].type):
+        return
+    emitter, first = dags[0].emitter, 0
+    for size in group_sizes(len(dags)):
+        group = slice(first, first + size)
+        joined = [join_vectors(emitter, vectors) for vectors in zip(*operands[group], strict=True)]
+        results = split_vector(emitter, emitter.emit_operation(call.op, *joined), size)
+        for dag, result in zip(dags[group], results, strict=True):
+            dag.emitted[id(call), None] = result
+        first += size
 
 
 def is_untyped(value: Scalar) -> bool:

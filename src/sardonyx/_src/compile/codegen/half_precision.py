@@ -20,7 +20,7 @@ ROUNDING_REBIAS = (112 << 23) - 0xFFF  # the difference of the exponent biases, 
 
 def extend_half(builder: FunctionBuilder, value: LLVMValue) -> LLVMValue:
     """float16 or bfloat16 as float32, exactly."""
-    if value.type.element == "f16" and builder.has_fma:
+    if value.type.element == "f16" and builder.converts_half:
         float_type = value.type.with_element("float")
         half = builder.emit(value.type, f"bitcast {value} to {half_type_text(value)}")
         return builder.emit(float_type, f"fpext {half_type_text(value)} {half.name} to {float_type}")
@@ -35,7 +35,7 @@ def truncate_to_half(builder: FunctionBuilder, value: LLVMValue, element: Elemen
     assert value.type.element == "float", f"value must be float32; got {value}"
     if element == "b16":
         return round_to_bfloat16(builder, value)
-    if not builder.has_fma:
+    if not builder.converts_half:
         return round_to_float16(builder, value)
     half = builder.emit(value.type.with_element("f16"), f"fptrunc {value} to {half_type_text(value)}")
     return builder.emit(half.type, f"bitcast {half_type_text(value)} {half.name} to {half.type}")

@@ -30,6 +30,7 @@ class KernelBuilder(ExpressionEmitter):
 
     def __init__(self, target: Target, parameters: Parameters | None = None) -> None:
         super().__init__(target.has_fma)
+        self.converts_half = target.converts_half
         self.target = target
         self.parameters = parameters or Parameters()
 

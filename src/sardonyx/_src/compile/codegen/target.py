@@ -12,7 +12,7 @@ class Target:
     """A class of processors or a processor, by LLVM's triple, CPU name and feature string.
 
     lanes: 32-bit floats in a vector register.
-    has_fma: whether the processor has fused multiply-add and instructions that convert float16; both come together.
+    has_fma: whether the processor has fused multiply-add.
     registers: the number of vector registers, which limits the register tiles of kernels.
     compiler: the version of llvmlite.
     vendor: of the processor, as Linux names it, or "".  Choices between kernels may depend on it, code does not.
@@ -28,6 +28,12 @@ class Target:
     compiler: str
     vendor: str = ""
     class_name: str = ""
+
+    @property
+    def converts_half(self) -> bool:
+        """Whether the processor has instructions that convert float16, as all with fused multiply-add have but those of
+        RISC-V."""
+        return self.has_fma and not self.triple.startswith("riscv")
 
     @property
     def key(self) -> str:

@@ -27,59 +27,33 @@ from contextlib import contextmanager
 from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation, Target
 from sardonyx._src.compile.codegen.atomics import RuntimeFunctionBuilder
 from sardonyx._src.compile.executor import status
-from sardonyx._src.dataclass import dataclass
-
-ARRAY_COUNT, FEED_COUNT, RELOCATION_COUNT = 0, 1, 2  # numbers of arrays, of fed arrays, and of relocations
-ARRAY_TYPE = 3  # address of the type object numpy.ndarray
-# RUN_FUNCTION: the address of `run` (`tape.py`), or 0.  RECORDS: the number of records of the tape.
-RUN_FUNCTION, TAPE, RECORDS, SCRATCH, STRIDE, STATUS = range(4, 10)
-RELEASE_GIL, ACQUIRE_GIL = 10, 11  # addresses of PyEval_SaveThread and PyEval_RestoreThread, or 0
-MAKE_NUMBER = 12  # address of PyLong_FromLongLong
-STRING_COUNT, STRING_TYPE = 13, 14  # number of arrays of strings, which come last; address of the type str
-FRAME_BODY = 15
-DONE, MISMATCH, FAULT, READY, RESIZED = range(5)  # RESIZED: of `enter_sized` only (`sized_entry.py`)
-CLEARED_STATUS = (
-    status.FAULT,
-    status.NODES_CALLED,
-    status.RESUME_RECORD,
-    status.RESUME_UNIT,
-    status.LONG_UNITS,
+from sardonyx._src.compile.executor.entry_layout import (
+    ACQUIRE_GIL,
+    ARRAY_COUNT,
+    ARRAY_TYPE,
+    CLEARED_STATUS,
+    DONE,
+    ELEMENT_BITS,
+    FAULT,
+    FEED_COUNT,
+    FRAME_BODY,
+    LONG_INTEGERS,
+    MAKE_NUMBER,
+    MISMATCH,
+    READY,
+    RECORDS,
+    RELEASE_GIL,
+    RELOCATION_COUNT,
+    REQUIRED_FLAGS,
+    RUN_FUNCTION,
+    SCRATCH,
+    STATUS,
+    STRIDE,
+    STRING_COUNT,
+    STRING_TYPE,
+    TAPE,
+    ArrayFields,
 )
-REQUIRED_FLAGS = 0x1 | 0x100  # array flags: C-contiguous and aligned
-# Masks the slot of a dtype that holds its kind, character, byte order, flags and type number: without the
-# flags, and without the bit in which the byte orders '<' and '=' differ.
-ELEMENT_BITS = 0xFFFFFFFF_00FEFFFF
-
-
-def element_slot(kind: str, character: str, number: int) -> int:
-    """The masked slot of a dtype in the byte order of the machine."""
-    order = ord("=") << 16
-    return (ord(kind) | ord(character) << 8 | order | number << 32) & ELEMENT_BITS
-
-
-# Where C's long has 64 bits, NumPy has two types of 64-bit integers, which are equal: those of long long, and of long, which is
-# the usual one.
-LONG_INTEGERS = (
-    (element_slot("i", "q", 9), element_slot("i", "l", 7)),
-    (element_slot("u", "Q", 10), element_slot("u", "L", 8)),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class ArrayFields:
-    """Offsets of the fields of a PyArrayObject, in slots: pointers, except that rank and flags are C ints."""
-
-    type_object: int
-    data: int
-    rank: int
-    dims: int
-    dtype: int
-    flags: int
-
-    @property
-    def element(self) -> int:
-        """The offset, in a dtype object, of the slot after its scalar type, which `ELEMENT_BITS` masks."""
-        return self.type_object + 2
 
 
 class FastEntryBuilder(RuntimeFunctionBuilder):

@@ -1,13 +1,10 @@
-"""Memory layout of tape records and of the thread pool, in i64 slots, and a function builder for code that uses it.
+"""Memory layout of tape records and of the thread pool, in i64 slots.
 
 A tape is the list of kernel calls of a run, one record each.  A call consists of units of work, which threads take in chunks.
 The units of a product of matrices are a grid: panels of B, each with groups of rows of A (`scheduling.py`).
 """
 
 from __future__ import annotations
-
-from sardonyx._src.compile.codegen import I64, LLVMValue, MemoryLocation
-from sardonyx._src.compile.codegen.atomics import RuntimeFunctionBuilder
 
 RECORD_SLOTS = 8  # slots of a tape record
 KERNEL, ARGS, UNITS, WEIGHT, JUMP, FLAG, ROW_GROUPS, BLOCK_GROUPS = range(RECORD_SLOTS)
@@ -60,34 +57,3 @@ SPIN_INTERVAL = 100_000  # ns after a run for which an eager worker stays awake
 PAUSES_PER_LOOK = 4  # pauses of an eager worker between two looks for a run
 MAX_THREADS = 256
 NEVER_PARALLEL = (1 << 63) - 1  # a job threshold that no record reaches
-
-
-class PoolFunctionBuilder(RuntimeFunctionBuilder):
-    """A function builder with operations on the pool: system calls, kernel calls, waiting."""
-
-    def call_system(self, pool: str, function: int, *operands: str) -> None:
-        """Calls a system function, whose address is a slot of the pool, with pointer operands."""
-        arguments = ", ".join(f"ptr {operand}" for operand in operands)
-        self.emit(I64.with_element("i32"), f"call i32 {self.load_slot_pointer(pool, function)}({arguments})")
-
-    def current_processor(self, pool: str) -> LLVMValue:
-        """The number of the CPU that runs this thread."""
-        cpu = self.emit(I64.with_element("i32"), f"call i32 {self.load_slot_pointer(pool, GET_CPU)}()")
-        return cpu.convert("sext", "i64")
-
-    def call_kernel(
-        self, kernel: str, args: str, first: LLVMValue | int, last: LLVMValue, scratch: str
-    ) -> None:
-        """Calls a kernel for the units of work in [first, last)."""
-        first = self.as_value(first, I64)
-        self.lines.append(f" call void {kernel}(ptr {args}, {first}, {last}, ptr {scratch})")
-
-    def spin_wait(self, pool: str, tries: MemoryLocation) -> None:
-        """One step of a spin wait: pauses, or yields the CPU after SPIN_COUNT steps."""
-        n = self.load(tries) + 1
-        self.store(tries, n)
-        pauses = n < SPIN_COUNT
-        with self.if_then(pauses):
-            self.pause()
-        with self.if_then(pauses.eq(0)):
-            self.call_system(pool, SCHED_YIELD)

@@ -14,51 +14,57 @@ are new, and else `READY`.  After `MISMATCH`, the slots are those of an earlier 
 
 The frame begins with the slots of `fast_entry` and those below.  Then it has
 - for each fed array: the address of its element type, its rank, and for each dim two slots: the address of the length of its
-  symbol, or 0 for a number; and the number, or `BINDS` or `COMPARES`;
-- for each equation (`program/encoding/length_equations.py`): its constant, the number of its factors, and for each of them
-  the address of a length, and the factor;
+  symbol, or 0 for a number; and the number, or `BINDS` or `COMPARES`; then two slots: the address of the length that is the
+  element of the array (a fed count), or 0, and the bytes of the element, 4 or 8;
+- for each equation (`program/encoding/length_equations.py`): whether it is a bound, its constant, the number of its factors,
+  and for each of them the address of a length, and the factor;
 - for each dim of an output: the index of its array, its axis, and the address of the computed dim;
 - for each relocation: the index of its array, the address of the slot, and the address of the offset in bytes.
 """
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen import I64, LLVMValue, Target
-from sardonyx._src.compile.executor.fast_entry import (
+from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation, Target
+from sardonyx._src.compile.executor.entry_layout import (
+    ARENA_BYTES,
+    ARENA_RESULT,
     ARRAY_COUNT,
+    BINDS,
+    DIM_RESULTS,
+    EQUATION_COUNT,
+    FED_LENGTHS,
     FEED_COUNT,
-    FRAME_BODY,
+    IS_RESIZED,
+    ITERATIONS,
+    LENGTHS,
+    MAX_ALONE,
+    MAX_BYTES,
+    MAX_WEIGHT,
+    MIN_RELEASE,
+    OUTPUT_BYTES_RESULT,
+    OUTPUT_DIM_COUNT,
     READY,
     RECORDS,
     RELEASE_GIL,
     RESIZED,
+    RESULTS,
+    RUN_ALONE,
     RUN_FUNCTION,
+    SAVE_THREAD,
+    SCRATCH_RESULT,
+    SIZE_FUNCTION,
+    SIZE_LIMIT,
+    SIZED_BODY,
     STRIDE,
+    SYMBOL_COUNT,
     TAPE,
+    THREADS,
+    VARYING,
+    VARYING_COUNT,
     ArrayFields,
-    FastEntryBuilder,
 )
+from sardonyx._src.compile.executor.fast_entry import FastEntryBuilder
 from sardonyx._src.compile.executor.pool_layout import RECORD_SLOTS, WEIGHT
-
-# SYMBOL_COUNT: the number of symbols.  FED_LENGTHS: the address of their lengths in the feeds, and then the stage for the size
-# function.  LENGTHS: the address of the lengths that the slots are computed for, the first of them -1 before any are.
-SYMBOL_COUNT, FED_LENGTHS, LENGTHS = range(FRAME_BODY, FRAME_BODY + 3)
-# Addresses of the size function, of its results, and of the varying slots: pairs of the address of a slot and its base address.
-SIZE_FUNCTION, RESULTS, VARYING, VARYING_COUNT = range(FRAME_BODY + 3, FRAME_BODY + 7)
-# ARENA_BYTES: the size of the arena.  THREADS: the number of scratch memories.  MAX_BYTES: the limit of arena, scratch
-# and outputs together.
-ARENA_BYTES, THREADS, MAX_BYTES = range(FRAME_BODY + 7, FRAME_BODY + 10)
-OUTPUT_DIM_COUNT, EQUATION_COUNT = FRAME_BODY + 10, FRAME_BODY + 11
-IS_RESIZED = FRAME_BODY + 12  # address of a slot that is set to 1 before the program's slots are written
-# RUN_ALONE, SAVE_THREAD: what RUN_FUNCTION and RELEASE_GIL become for a tape of less, or of more nominal nanoseconds than
-# MAX_ALONE, or MIN_RELEASE.  ITERATIONS: the assumed number of iterations of the tape.
-RUN_ALONE, MAX_ALONE, SAVE_THREAD, MIN_RELEASE, ITERATIONS = range(FRAME_BODY + 13, FRAME_BODY + 18)
-SIZE_LIMIT = FRAME_BODY + 18  # the limit of lengths, sizes and offsets
-SIZED_BODY = FRAME_BODY + 19
-BINDS, COMPARES = 1, 0
-ARENA_RESULT, SCRATCH_RESULT, OUTPUT_BYTES_RESULT, DIM_RESULTS = range(4)  # results after the varying slots
-ENTRIES = ("enter", "enter_sized")
-MAX_WEIGHT = 1 << 40  # of a tape; its product with the number of iterations fits a slot
 
 
 def entry_module(target: Target, fields: ArrayFields) -> str:
@@ -89,6 +95,22 @@ class SizedEntryBuilder(FastEntryBuilder):
         self.patch_and_run()
         return self.build_function("ptr @enter_sized(ptr %self, ptr %args, i64 %count)")
 
+    def check_array(self, index: LLVMValue) -> None:
+        """Checks a fed array, and binds the symbol whose length its element is."""
+        super().check_array(index)
+        slot = self.load(self.cursor)
+        is_count = self.load_slot(self.frame, slot).ne(0)
+        symbol, size = self.next_pointer(), self.next_slot()
+        with self.if_then(is_count):
+            array = self.load_slot_pointer("%args", index)
+            elements = self.load_slot_pointer(array, self.fields.data)
+            narrow = self.load(MemoryLocation(elements, LLVMType("i32"))).convert("sext", "i64")
+            self.store_slot(symbol, 0, narrow)
+            with self.if_then(size.eq(8)):
+                self.store_slot(symbol, 0, self.load_slot(elements, 0))
+            count = self.load_slot(symbol, 0)
+            self.mismatch_if((count < 0) | (count > self.load_slot(self.frame, SIZE_LIMIT)))
+
     def check_dim(self, length: LLVMValue) -> None:
         """Compares a dim of a feed with a number or the length of its symbol, or binds the symbol."""
         index = self.load(self.cursor)
@@ -103,12 +125,14 @@ class SizedEntryBuilder(FastEntryBuilder):
     def check_equation(self) -> None:
         """Returns `MISMATCH` unless the lengths satisfy the next equation of the frame."""
         total, limit = self.new_slot("total", I64), self.load_slot(self.frame, SIZE_LIMIT)
+        is_bound = self.next_slot().ne(0)
         self.store(total, self.next_slot())
         with self.loop(self.constant(0, I64), self.next_slot(), name="factor"):
             length = self.load_slot(self.next_pointer(), 0)
             self.mismatch_if(length > limit)
             self.store(total, self.load(total) + length * self.next_slot())
-        self.mismatch_if(self.load(total).ne(0))
+        result = self.load(total)
+        self.mismatch_if((result < 0) | (result.ne(0) & is_bound.eq(0)))
 
     def has_new_lengths(self) -> LLVMValue:
         """Whether a length differs from those that the slots are computed for."""

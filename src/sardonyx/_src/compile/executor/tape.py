@@ -41,6 +41,7 @@ from sardonyx._src.compile.codegen.atomics import (
     architecture_family,
 )
 from sardonyx._src.compile.executor import status
+from sardonyx._src.compile.executor.pool_builder import PoolFunctionBuilder
 from sardonyx._src.compile.executor.pool_layout import (
     ARGS,
     ASSUMED_ITERATIONS,
@@ -64,7 +65,6 @@ from sardonyx._src.compile.executor.pool_layout import (
     UNKNOWN_WEIGHT_SLICES,
     WAKE_THRESHOLD,
     WEIGHT,
-    PoolFunctionBuilder,
 )
 from sardonyx._src.compile.executor.scheduling import emit_share, emit_work_off
 from sardonyx._src.compile.executor.workers import (

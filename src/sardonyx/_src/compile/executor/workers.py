@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation
 from sardonyx._src.compile.codegen.atomics import DEFAULT_FLOAT_MODE
+from sardonyx._src.compile.executor.pool_builder import PoolFunctionBuilder
 from sardonyx._src.compile.executor.pool_layout import (
     AVOIDED_CPU,
     CALLER_CPU,
@@ -28,7 +29,6 @@ from sardonyx._src.compile.executor.pool_layout import (
     THREAD,
     WORKER_SLOTS,
     WORKERS_BEGIN,
-    PoolFunctionBuilder,
 )
 
 MAX_CPUS = 1024  # bits of an affinity mask

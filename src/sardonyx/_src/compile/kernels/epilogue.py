@@ -10,7 +10,9 @@ from typing import Literal
 
 from sardonyx._src.compile.codegen import LLVMType, LLVMValue, Parameters
 from sardonyx._src.compile.codegen.canonical_text import canonical_text
-from sardonyx._src.compile.codegen.expressions import Local, Scalar
+from sardonyx._src.compile.codegen.emit_expressions import LoadLocal
+from sardonyx._src.compile.codegen.expressions import Apply, Local, Scalar, topological_order
+from sardonyx._src.compile.codegen.joined_calls import JOINED_FUNCTIONS
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.program import KernelArgument, TensorView
 from sardonyx._src.dataclass import dataclass
@@ -36,6 +38,12 @@ class Epilogue:
     def key(self) -> str:
         """The part of a kernel's cache key: kernels are specialized on the epilogue."""
         return epilogue_key(self)
+
+    @property
+    def joins_calls(self) -> bool:
+        """Whether the expression calls a vector function, and calls for several vectors are joined."""
+        nodes = topological_order(self.expression)
+        return any(isinstance(node, Apply) and node.op in JOINED_FUNCTIONS for node in nodes)
 
 
 NO_EPILOGUE = Epilogue()  # stores results unchanged
@@ -100,9 +108,14 @@ def emit_epilogue(
     load_operand: Callable[[int], LLVMValue],
 ) -> LLVMValue:
     """Applies an epilogue to a vector of the kernel's results; load_operand: loads operand i in as many lanes."""
+    return b.emit_expression(epilogue.expression, result_type, epilogue_loader(value, load_operand))
+
+
+def epilogue_loader(value: LLVMValue, load_operand: Callable[[int], LLVMValue]) -> LoadLocal:
+    """Resolves the locals of an epilogue to a vector of the kernel's results and to its operands."""
 
     def load_local(name: Local) -> LLVMValue:
         assert isinstance(name, Local), f"an epilogue must read locals; got {name}"
         return value if name.name == RESULT.name else load_operand(int(name.name.removeprefix("o")))
 
-    return b.emit_expression(epilogue.expression, result_type, load_local)
+    return load_local

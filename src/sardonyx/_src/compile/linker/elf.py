@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from sardonyx._src.dataclass import dataclass
 
 MAGIC = b"\x7fELF\x02\x01"
-EM_X86_64, EM_AARCH64 = 62, 183
+EM_X86_64, EM_AARCH64, EM_RISCV = 62, 183, 243
 SHT_SYMTAB, SHT_RELA, SHT_NOBITS = 2, 4, 8  # section types: symbols, relocations with addends, zeros
 SHF_ALLOC, SHF_WRITE = 2, 1  # section flags: in memory, writable
 STB_LOCAL = 0  # binding of a local symbol
@@ -23,7 +23,7 @@ SYMBOL = struct.Struct("<IBBHQQ")
 RELOCATION = struct.Struct("<QQq")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ElfSection:
     """A section header."""
 
@@ -36,7 +36,7 @@ class ElfSection:
     align: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ElfSymbol:
     """A named location in a section; section 0 for undefined symbols.  Several objects may have local symbols of one name."""
 
@@ -46,7 +46,7 @@ class ElfSymbol:
     is_local: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ElfRelocation:
     """A location in a section that depends on the address of a symbol."""
 
@@ -64,11 +64,16 @@ class ElfObject:
         assert data.startswith(MAGIC), "expected an ELF64 object"
         self.data = data
         self.machine: int = struct.unpack_from("<H", data, 18)[0]
-        start, _, _, _, _, size, count, _ = HEADER.unpack_from(data, 40)
-        self.sections = [parse_section(data, start + i * size) for i in range(count)]
+        self.headers, _, _, _, _, self.header_size, count, _ = HEADER.unpack_from(data, 40)
+        self.sections = [parse_section(data, self.section_header(i)) for i in range(count)]
         self.symbols = [
             symbol for s in self.sections if s.type == SHT_SYMTAB for symbol in self.symbols_in(s)
         ]
+
+    def section_header(self, index: int) -> int:
+        """The offset of the header of a section."""
+        offset: int = self.headers + index * self.header_size
+        return offset
 
     def symbols_in(self, table: ElfSection) -> Iterator[ElfSymbol]:
         for offset in range(table.offset, table.offset + table.size, SYMBOL.size):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from sardonyx._src.compile.codegen import Target
@@ -81,29 +82,55 @@ AARCH64_FLAGS = {
     "sve": "sve",
     "sve2": "sve2",
 }
-FLAGS_BY_MACHINE: Mapping[str, Mapping[str, str]] = {"x86_64": X86_FLAGS, "aarch64": AARCH64_FLAGS}
+RISCV64_FLAGS = {name: name for name in ("m", "a", "f", "d", "c", "v")}
+FLAGS_BY_MACHINE: Mapping[str, Mapping[str, str]] = {
+    "x86_64": X86_FLAGS,
+    "aarch64": AARCH64_FLAGS,
+    "riscv64": RISCV64_FLAGS,
+}
 
 
 def saved_program_machine() -> str | None:
-    """The machine name if programs can be saved here: `x86_64` or `aarch64`, under Linux; None elsewhere."""
+    """The machine name if programs can be loaded here: one of `FLAGS_BY_MACHINE`, under Linux; None elsewhere."""
     name = platform.machine()
     return name if sys.platform == "linux" and name in FLAGS_BY_MACHINE else None
 
 
+def machine_of(target: Target) -> str | None:
+    """The machine name for which programs are saved; None for a target that has no saved programs."""
+    name = target.triple.partition("-")[0]
+    return name if "linux" in target.triple and name in FLAGS_BY_MACHINE else None
+
+
 def required_features(target: Target) -> list[str]:
     """The features that code for a target may use."""
-    flags = FLAGS_BY_MACHINE["aarch64" if target.triple.startswith("aarch64") else "x86_64"]
+    flags = FLAGS_BY_MACHINE[machine_of(target) or "x86_64"]
     return sorted({flags[f[1:]] for f in target.features.split(",") if f[:1] == "+" and f[1:] in flags})
+
+
+@cache
+def read_cpuinfo(path: Path) -> str:
+    """The text of a file such as /proc/cpuinfo, which takes long on a machine of many cores; "" if it cannot be read."""
+    try:
+        return path.read_text("utf-8", "replace")
+    except OSError:  # missing, or refused by a sandbox
+        return ""
 
 
 def host_features(cpuinfo: Path = CPUINFO) -> frozenset[str]:
     """The features that this process may use; if cores of the processor differ, the features that all of them have."""
     common: frozenset[str] | None = None
-    for line in cpuinfo.read_text("utf-8", "replace").splitlines():
+    for line in read_cpuinfo(cpuinfo).splitlines():
         name, _, flags = line.partition(":")
-        if name.strip().lower() in ("flags", "features"):
-            of_core = frozenset(flags.split())
+        if name.strip().lower() in ("flags", "features", "isa"):
+            of_core = riscv_extensions(flags) if name.startswith("isa") else frozenset(flags.split())
             common = of_core if common is None else common & of_core
     features = common or frozenset()
     tiles = frozenset(name for name in features if name.startswith(AMX_PREFIX))
     return features if tiles and request_amx() else features - tiles
+
+
+def riscv_extensions(isa: str) -> frozenset[str]:
+    """The extensions of an instruction set as Linux writes it: `rv64imafdc_zicsr`, with letters first, then names."""
+    letters, *names = isa.strip().removeprefix("rv64").split("_")
+    return frozenset((*letters, *names))

@@ -10,8 +10,10 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 
+from sardonyx._src.compile.linker import riscv64
 from sardonyx._src.compile.linker.elf import (
     EM_AARCH64,
+    EM_RISCV,
     EM_X86_64,
     SHN_LORESERVE,
     ElfObject,
@@ -21,7 +23,7 @@ from sardonyx._src.compile.linker.elf import (
 from sardonyx._src.compile.linker.system import LIBC_FUNCTIONS
 from sardonyx._src.dataclass import dataclass
 
-PAGE = 4096
+PAGE = 4096  # bytes, of AArch64's instruction for the distance in pages, whatever the system's pages are
 OBJECT_ALIGN = 64  # bytes: alignment of each object in the image
 
 
@@ -66,9 +68,18 @@ def append_object(image: LinkedImage, object: ElfObject) -> None:
     for symbol in object.symbols:
         if symbol.name and symbol.section in section_offsets and not symbol.is_local:
             image.functions.setdefault(symbol.name, section_offsets[symbol.section] + symbol.value)
-    for relocation in object.relocations():
-        location = section_offsets[relocation.section] + relocation.offset
-        target = resolve_symbol(image, object, object.symbols[relocation.symbol], section_offsets)
+    located = [
+        (
+            section_offsets[relocation.section] + relocation.offset,
+            relocation,
+            resolve_symbol(image, object, object.symbols[relocation.symbol], section_offsets),
+        )
+        for relocation in object.relocations()
+    ]
+    if object.machine == EM_RISCV:
+        riscv64.apply_relocations(image.code, located)
+        return
+    for location, relocation, target in located:
         apply_relocation(image.code, object.machine, location, relocation, target)
 
 
@@ -79,6 +90,8 @@ def resolve_symbol(
     if symbol.section != 0:
         assert symbol.section < SHN_LORESERVE, f"{symbol} must be in a section"
         return section_offsets[symbol.section] + symbol.value
+    if symbol.name in image.functions:
+        return image.functions[symbol.name]
     assert symbol.name in LIBC_FUNCTIONS, f"undefined symbol {symbol.name}"
     if symbol.name not in image.stubs:
         slot = image.slots[symbol.name] = image.align(8)
@@ -146,4 +159,8 @@ def aarch64_stub(location: int, slot: int) -> bytes:
     return struct.pack("<III", page, low, 0xD61F0200)
 
 
-STUBS: Mapping[int, Callable[[int, int], bytes]] = {EM_X86_64: x86_stub, EM_AARCH64: aarch64_stub}
+STUBS: Mapping[int, Callable[[int, int], bytes]] = {
+    EM_X86_64: x86_stub,
+    EM_AARCH64: aarch64_stub,
+    EM_RISCV: riscv64.stub,
+}

@@ -9,7 +9,6 @@ processes do no harm.  When the folder exceeds its cap, the least recently used 
 from __future__ import annotations
 
 import hashlib
-import logging
 import os
 import sys
 import time
@@ -23,6 +22,7 @@ from sardonyx._src.io.private_files import (
     make_private_folder,
     open_private_file,
 )
+from sardonyx._src.logs import get_logger
 
 ENTRY_VERSION = "2"  # the version of the file layout; a change makes older entries unreachable
 MAX_CACHE_BYTES = 256 << 20
@@ -31,7 +31,7 @@ TRIM_INTERVAL = 16  # a process looks at the size of the folder after adding a s
 BYTES_ADDED: dict[Path, int] = {}  # by this process to each folder, since it last looked at the folder
 WARNED_OF: set[str] = set()  # paths that other users may have written to, and that a warning has named
 DIGEST_BYTES = hashlib.sha256().digest_size
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 
 def default_folder() -> Path | None:
@@ -100,6 +100,8 @@ class ObjectCache:
         except OSError as error:
             warn_not_private(error)
             log.info("compiled kernels are not cached in %s: %s", self.folder, error)
+            with suppress(OSError):  # a part of it would fill a disk that is almost full
+                temporary.unlink()
 
     def path(self, target: str, source: str) -> Path:
         name = hashlib.sha256("\n".join((ENTRY_VERSION, target, source)).encode()).hexdigest()

@@ -88,12 +88,14 @@ def worker_command() -> list[str]:
 class Worker:
     """One process, and the pipes to it."""
 
-    def __init__(self, command: list[str]) -> None:
+    def __init__(self, command: list[str], niceness: int = 0) -> None:
         import subprocess  # lazy: with a library of kernels, no worker starts
 
         self.process = subprocess.Popen(
             command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
+        if niceness:
+            os.setpriority(os.PRIO_PROCESS, self.process.pid, niceness)
 
     def read_host_info(self) -> dict[str, str]:
         """The description of the processor that a worker sends first; raises WorkerError."""
@@ -159,9 +161,12 @@ class WorkerPool:
     The longest modules are compiled first, so that the workers are done at about the same time.
     """
 
-    def __init__(self, max_workers: int, on_done: Callable[[], None] = lambda: None) -> None:
-        """on_done: called, in a thread of the pool, after each job."""
+    def __init__(
+        self, max_workers: int, on_done: Callable[[], None] = lambda: None, niceness: int = 0
+    ) -> None:
+        """on_done: called, in a thread of the pool, after each job.  niceness: of the workers; 0 for that of this process."""
         self.max_workers, self.on_done = min(max_workers, MAX_WORKERS), on_done
+        self.niceness = niceness
         self.lock = threading.RLock()
         self.serial = count()
         self.jobs: PriorityQueue[QueuedJob] = PriorityQueue()
@@ -214,7 +219,7 @@ class WorkerPool:
         """The function of a thread: gives its worker one job after another."""
         worker, job = None, None
         try:
-            worker = Worker(worker_command())
+            worker = Worker(worker_command(), self.niceness)
             with self.lock:
                 self.workers.append(worker)
                 if self.is_over:

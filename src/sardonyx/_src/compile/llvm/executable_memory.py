@@ -74,3 +74,7 @@ def make_executable(start: int, size: int) -> None:
         clear_cache = ctypes.CDLL("libgcc_s.so.1").__clear_cache
         clear_cache.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
         clear_cache(start, start + size)
+    if platform.machine() == "riscv64":  # nor does this one's: of all threads, flags being 0
+        flush = ctypes.CDLL(None).__riscv_flush_icache
+        flush.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_ulong)
+        flush(start, start + size, 0)

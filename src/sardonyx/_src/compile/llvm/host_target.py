@@ -22,13 +22,14 @@ from sardonyx._src.compile.linker.features import (
     CPUINFO,
     FLAGS_BY_MACHINE,
     host_features,
+    read_cpuinfo,
     saved_program_machine,
 )
 from sardonyx._src.compile.llvm.cache import default_cache
+from sardonyx._src.compile.llvm.self_test import first_sound_class, require_sound_class
 from sardonyx._src.compile.llvm.target_classes import (
-    AARCH64,
     AMD,
-    CLASSES,
+    CLASSES_BY_NAME,
     X86_64,
     TargetClass,
     classes_of,
@@ -53,7 +54,7 @@ def known_host_info() -> dict[str, str] | None:
     It has LLVM's keys: triple, cpu, features, and compiler, the version of llvmlite.  Linux states the vendor as the cpu.
     """
     machine = saved_program_machine()
-    return linux_host_info(machine) if machine and CPUINFO.is_file() else cached_host_info()
+    return linux_host_info(machine) if machine and read_cpuinfo(CPUINFO) else cached_host_info()
 
 
 def linux_host_info(machine: str = X86_64) -> dict[str, str] | None:
@@ -77,7 +78,7 @@ def linux_features(machine: str = X86_64) -> set[str]:
 
 
 def vendor() -> str:
-    match = re.search(r"^vendor_id\s*:\s*(\S+)", CPUINFO.read_text("utf-8", "replace"), re.MULTILINE)
+    match = re.search(r"^vendor_id\s*:\s*(\S+)", read_cpuinfo(CPUINFO), re.MULTILINE)
     return match[1] if match else ""
 
 
@@ -100,11 +101,11 @@ def store_host_info(info: dict[str, str]) -> None:
 def target_from_info(info: dict[str, str], class_name: str = "") -> Target:
     """The target that a description means: the best class of the processor, or the class of this name.
 
-    Processors that are neither of x86-64 nor of AArch64 under Linux are targets themselves.
+    Processors that are neither of x86-64 nor of AArch64 or RISC-V under Linux are targets themselves.
     """
     names = {name[1:] for name in info["features"].split(",") if name[:1] == "+"}
     machine = info["triple"].partition("-")[0]
-    has_classes = machine == X86_64 or (machine == AARCH64 and "linux" in info["triple"])
+    has_classes = machine == X86_64 or (machine in FLAGS_BY_MACHINE and "linux" in info["triple"])
     chosen = choose_class(names if has_classes else set(), vendor_of(info["cpu"]), class_name, machine)
     if chosen is None:
         return own_target(info, names)
@@ -125,13 +126,40 @@ def processor_identity() -> tuple[str, ...]:
 @cache
 def host_identity() -> tuple[str, ...]:
     """`processor_identity` of this machine."""
-    if not CPUINFO.is_file():
+    if not read_cpuinfo(CPUINFO):
         return ()
-    machine = saved_program_machine()
-    if machine is None:
-        return tuple(cpu_identity())
-    name = os.environ.get("SARDONYX_TARGET", "")
-    return class_identity(choose_class(linux_features(machine), vendor(), name, machine))
+    return tuple(cpu_identity()) if saved_program_machine() is None else class_identity(host_class())
+
+
+@cache
+def host_class() -> TargetClass | None:
+    """The class of this machine under Linux that `SARDONYX_TARGET` names, or else the best that passes its self-test.
+
+    None for a processor of no class.  Raises InputError and UnsupportedProcessor for a wrong `SARDONYX_TARGET`.
+    """
+    machine, name = saved_program_machine() or "", os.environ.get("SARDONYX_TARGET", "")
+    features = linux_features(machine)
+    classes = classes_of(features, vendor(), machine)
+    if not name:
+        return first_sound_class(classes)
+    chosen = require_class(name, classes, features)
+    require_sound_class(name, "SARDONYX_TARGET")
+    return chosen
+
+
+def require_stated_class() -> None:
+    """Raises InputError and UnsupportedProcessor for a wrong `SARDONYX_TARGET`, which no other engine may hide."""
+    if name := os.environ.get("SARDONYX_TARGET", ""):
+        find_class(name, "SARDONYX_TARGET")
+        host_identity()
+
+
+def chosen_class_name() -> str:
+    """The name of the class for which this machine compiles; "" for the best that LLVM's description of it has."""
+    if saved_program_machine() is None or not read_cpuinfo(CPUINFO):
+        return os.environ.get("SARDONYX_TARGET", "")
+    chosen = host_class()
+    return "" if chosen is None else chosen.name
 
 
 def class_identity(chosen: TargetClass | None) -> tuple[str, ...]:
@@ -143,15 +171,10 @@ def class_identity(chosen: TargetClass | None) -> tuple[str, ...]:
 def compile_for_class(name: str) -> Iterator[None]:
     """In this context, programs are compiled for a class of processors, which need not be this machine's; "": for this one.
 
-    Such programs can be written, not run.  Raises InputError for a class that does not exist, and for any class on another
-    kind of machine.
+    Such programs can be written, not run.  Raises InputError for a class that does not exist.
     """
     if name:
-        machine = find_class(name).machine
-        if saved_program_machine() != machine:
-            raise InputError(
-                f"target must be a class of this kind of machine; got {name!r}, of {machine}", name="target"
-            )
+        find_class(name)
     token = CROSS_TARGET.set(name)
     try:
         yield
@@ -161,10 +184,11 @@ def compile_for_class(name: str) -> Iterator[None]:
 
 def find_class(name: str, argument: str = "target") -> TargetClass:
     """The class of this name; raises InputError, which names the argument, if there is none."""
-    known = {target_class.name: target_class for target_class in CLASSES}
-    if name not in known:
-        raise InputError(f"{argument} must be one of {', '.join(known)}; got {name!r}", name=argument)
-    return known[name]
+    if name not in CLASSES_BY_NAME:
+        raise InputError(
+            f"{argument} must be one of {', '.join(CLASSES_BY_NAME)}; got {name!r}", name=argument
+        )
+    return CLASSES_BY_NAME[name]
 
 
 def cross_target(info: dict[str, str]) -> Target | None:
@@ -172,7 +196,10 @@ def cross_target(info: dict[str, str]) -> Target | None:
     name = CROSS_TARGET.get()
     if not name:
         return None
-    return target_of(find_class(name), info["triple"], info["compiler"], vendor_of(info["cpu"]))
+    chosen = find_class(name)
+    is_host = info["triple"].startswith(chosen.machine)
+    triple = info["triple"] if is_host else chosen.triple
+    return target_of(chosen, triple, info["compiler"], vendor_of(info["cpu"]) if is_host else "")
 
 
 def choose_class(features: set[str], of_vendor: str, name: str, machine: str = X86_64) -> TargetClass | None:
@@ -217,14 +244,14 @@ def vendor_of(cpu: str) -> str:
 def host_key() -> str | None:
     """The cache key of the processor and the compiler, found without loading LLVM; None if one of them cannot be identified."""
     compiler = compiler_stamp()
-    if compiler is None or not CPUINFO.is_file():
+    if compiler is None or not read_cpuinfo(CPUINFO):
         return None
     return repr((platform.machine(), cpu_identity(), compiler))
 
 
 def cpu_identity() -> list[str]:
     """The lines of /proc/cpuinfo that identify the processor and never change while the machine runs."""
-    lines = CPUINFO.read_text("utf-8", "replace").splitlines()
+    lines = read_cpuinfo(CPUINFO).splitlines()
     return sorted({line for line in lines if line.partition(":")[0].strip().lower() in IDENTITY_FIELDS})
 
 

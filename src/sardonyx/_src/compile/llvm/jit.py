@@ -16,6 +16,7 @@ from sardonyx._src.compile.llvm.cache import ObjectCache
 from sardonyx._src.compile.llvm.compile_progress import PROGRESS
 from sardonyx._src.compile.llvm.executable_memory import CODE_OWNERS, ExecutableMemory
 from sardonyx._src.compile.llvm.host_target import (
+    chosen_class_name,
     cross_target,
     known_host_info,
     missing_llvmlite,
@@ -46,7 +47,8 @@ def host_target() -> Target:
 
     Raises MissingPackage without llvmlite; InputError and UnsupportedProcessor for a wrong `SARDONYX_TARGET`.
     """
-    return target_from_info(machine_info(), os.environ.get("SARDONYX_TARGET", ""))
+    info = machine_info()
+    return target_from_info(info, chosen_class_name())
 
 
 @cache
@@ -100,14 +102,17 @@ class Library:
     and otherwise by LLVM.
     """
 
-    def __init__(self, code: bytes, names: Sequence[str]) -> None:
+    def __init__(self, code: bytes | Sequence[bytes], names: Sequence[str]) -> None:
+        """code: one object, or several that our own linker links, of which later ones call functions of earlier ones."""
         with LLVM_LOCK:  # lazy: saved programs are linked already
             from sardonyx._src.compile.linker import link
             from sardonyx._src.compile.linker.elf import ElfObject
 
         self._tracker: compiler.Tracker | None = None
-        if saved_program_machine() is not None and link.is_self_contained(ElfObject(code)):
-            image = link.link_objects([code], names)
+        objects = [code] if isinstance(code, bytes) else code
+        is_ours = len(objects) > 1 or link.is_self_contained(ElfObject(objects[0]))
+        if saved_program_machine() is not None and is_ours:
+            image = link.link_objects(objects, names)
             self._code = ExecutableMemory(image.code, image.functions, image.slots)
             self.addresses = self._code.addresses
             return
@@ -115,7 +120,7 @@ class Library:
             from sardonyx._src.compile.llvm import compiler  # lazy: our own linker links most code
 
             target = host_target()
-            tracker = compiler.link_object(code, names, (target.triple, target.cpu, target.features))
+            tracker = compiler.link_object(objects[0], names, (target.triple, target.cpu, target.features))
             self._tracker = tracker
         CODE_OWNERS.add(self)
         self.addresses = {name: int(tracker[name]) for name in names}
@@ -178,11 +183,12 @@ def object_code(module: Module, cache: ObjectCache | None, target: Target | None
 
     target: None for this machine.
     """
-    target, key = target or host_target(), module.cache_key
+    target = target or host_target()
     code = library_code(module, target)
     if code is not None:
         PROGRESS.count_hit()
         return code
+    key = module.cache_key  # which reads all sources of the compiler
     code = None if cache is None else cache.get(target.key, key)
     if code is not None:
         PROGRESS.count_hit()

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 Start: TypeAlias = Literal["library", "compiled"]
 STARTS: tuple[Start, ...] = ("library", "compiled")
+INTERPRETS: ContextVar[bool] = ContextVar("INTERPRETS", default=False)  # whether kernels may be interpreted
 CURRENT: ContextVar[Start] = ContextVar("CURRENT", default="library")  # of the session that is being opened
 
 
@@ -25,3 +26,18 @@ def kernels_from(start: Start) -> Iterator[None]:
 def may_use_library() -> bool:
     """Whether kernels that are loaded now may come from a library."""
     return CURRENT.get() == "library"
+
+
+@contextmanager
+def interpreting_kernels() -> Iterator[None]:
+    """In this block and thread, kernels that the library lacks may be interpreted until they are compiled."""
+    token = INTERPRETS.set(True)
+    try:
+        yield
+    finally:
+        INTERPRETS.reset(token)
+
+
+def may_interpret() -> bool:
+    """Whether kernels that are loaded now may be interpreted."""
+    return INTERPRETS.get() and may_use_library()

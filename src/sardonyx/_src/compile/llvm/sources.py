@@ -31,9 +31,14 @@ def installation_record() -> str | None:
 
     Installed files are not edited, and every installation writes a new list.
     """
-    top = sys.modules[package.__name__.partition(".")[0]]
-    path = record_path(os.path.dirname(os.path.dirname(package.__path__[0])), top.__version__)
+    path = record_path(*installation())
     return path if os.path.exists(path) else None
+
+
+def installation() -> tuple[str, str]:
+    """The folder of the package that users import, and its version."""
+    top = sys.modules[package.__name__.partition(".")[0]]
+    return top.__path__[0], top.__version__
 
 
 def record_path(package: str, version: str) -> str:

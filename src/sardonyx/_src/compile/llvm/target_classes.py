@@ -4,12 +4,13 @@ Code for a class runs on every processor that has its features, so that kernels,
 machines, and kernels can be compiled before the machine is known.  LLVM's schedules for a class and for one of its
 processors rarely differ, since kernels are written vectorized and unrolled; Zen 4 is a class because int8 convolutions
 gain 4 % there.  The names from `x86-64` to `x86-64-v4` and
-their features are those of the x86-64 psABI, section 3.1.1.  The classes of AArch64 are for Linux.
+their features are those of the x86-64 psABI, section 3.1.1.  The classes of AArch64 and RISC-V are for Linux.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from pathlib import Path
 
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.dataclass import dataclass
@@ -23,8 +24,11 @@ V4_VNNI = (*V4, "avx512vnni")
 V4_BF16 = (*V4_VNNI, "avx512bf16")
 V4_AMX = (*V4_BF16, "amx-tile", "amx-int8", "amx-bf16")
 NEON = ("neon",)
-NEON_I8MM = (*NEON, "lse", "rdm", "fullfp16", "dotprod", "i8mm")
-X86_64, AARCH64 = "x86_64", "aarch64"  # as triples begin
+NEON_DOTPROD = (*NEON, "lse", "rdm", "fullfp16", "dotprod")
+NEON_I8MM = (*NEON_DOTPROD, "i8mm")
+RV64GC = ("m", "a", "f", "d", "c")
+RV64GC_V = (*RV64GC, "v")  # vectors of at least 128 bits
+X86_64, AARCH64, RISCV64 = "x86_64", "aarch64", "riscv64"  # as triples begin
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +66,15 @@ CLASSES = (  # the first that a processor belongs to is its own
     TargetClass("x86-64-v2", "x86-64-v2", V2, 4),
     TargetClass("x86-64", "x86-64", BASELINE, 4),
     TargetClass("aarch64-i8mm", "generic", NEON_I8MM, 4, machine=AARCH64),
+    TargetClass("aarch64-dotprod", "generic", NEON_DOTPROD, 4, machine=AARCH64),
     TargetClass("aarch64", "generic", NEON, 4, machine=AARCH64),
+    TargetClass("riscv64-v", "generic-rv64", RV64GC_V, 4, machine=RISCV64),
+    TargetClass("riscv64", "generic-rv64", RV64GC, 4, machine=RISCV64),  # LLVM splits vectors into numbers
 )
+CLASSES_BY_NAME = {target_class.name: target_class for target_class in CLASSES}
+PROBES_PATH = Path(__file__).with_name("classes.probes")  # what a class is tested with (`self_test.py`)
+# What a wheel's kernels are tested with.
+KERNEL_PROBES_PATH = Path(__file__).with_name("libraries") / "probes.kernels"
 
 
 def classes_of(features: Collection[str], vendor: str, machine: str = X86_64) -> list[TargetClass]:
@@ -84,8 +95,8 @@ def target_of(target_class: TargetClass, triple: str, compiler: str, vendor: str
         cpu=target_class.cpu,
         features=",".join(f"+{name}" for name in target_class.features),
         lanes=target_class.lanes,
-        has_fma="fma" in target_class.features or target_class.machine == AARCH64,
-        registers=32 if target_class.lanes == 16 or target_class.machine == AARCH64 else 16,
+        has_fma="fma" in target_class.features or target_class.machine != X86_64,
+        registers=32 if target_class.lanes == 16 or target_class.machine != X86_64 else 16,
         compiler=compiler,
         vendor=relevant_vendor(target_class, vendor),
         class_name=target_class.name,

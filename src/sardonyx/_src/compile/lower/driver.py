@@ -114,8 +114,12 @@ def nodes_to_refuse(item: LayoutItem) -> set[Node]:
 
 
 def lower_items(items: Iterable[LayoutItem], lowering: Lowering) -> list[Action]:
-    """The actions of regions and copies, in order; their kernels start to compile at once."""
+    """The actions of regions and copies, in order; their kernels start to compile at once.
+
+    A body shares no rows with the items around it: a run may not execute it, or execute it several times.
+    """
     actions: list[Action] = []
+    outer_rows, lowering.shared_rows = lowering.shared_rows, {}
     for item in items:
         try:
             actions += compile_item(item, lowering)
@@ -123,6 +127,7 @@ def lower_items(items: Iterable[LayoutItem], lowering: Lowering) -> list[Action]
             if not (nodes := nodes_to_refuse(item)):
                 raise
             lowering.defects |= dict.fromkeys(nodes, defect)
+    lowering.shared_rows = outer_rows
     return actions
 
 

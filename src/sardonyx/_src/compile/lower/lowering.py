@@ -25,6 +25,8 @@ class Lowering:
 
     oversized: the nodes to refuse because sizes of their steps are too long expressions or too large.
     defects: the nodes to refuse because their lowering raised an exception, with it.
+    shared_rows: rows that steps of these items have computed in a form of their kernels, by the value and the form, for later
+        steps that read the same rows.
     local_sizes: the symbols that steps bind so far (`program.encoding.local_sizes`).
     """
 
@@ -33,6 +35,7 @@ class Lowering:
         self.target, self.constants, self._lower_items = target, constants, lower_items
         self.oversized: set[Node] = set()
         self.defects: dict[Node, Exception] = {}
+        self.shared_rows: dict[object, TensorView] = {}
         self.local_sizes: set[str] = set()
         buffer = Buffer("status", status.STATUS_SLOTS * status.SLOT_BYTES, "status")
         self.status = TensorView(DataType.INT64, (1,), (1,), buffer)

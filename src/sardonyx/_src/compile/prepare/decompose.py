@@ -20,6 +20,7 @@ from sardonyx._src.ir.dims import Expr, known_equal
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.ops.inference import DimPair
 from sardonyx._src.rewrite.engine.edit import Edit
+from sardonyx._src.rewrite.support.evaluate import evaluate_fixed_bits
 from sardonyx._src.schema import newest
 
 PACKAGE = "sardonyx._src.compile.prepare.decompositions"
@@ -84,7 +85,7 @@ def decompose_nodes(model: Model, names: Set[str]) -> bool:
     selected = [node for node in nodes(model.graph) if node.op_type in MODULES.get(node.domain, ())]
     if not selected or model.opset_imports.setdefault("", newest("")) != newest(""):
         return False  # decompositions make nodes of the newest operator set
-    edit = Edit(model)
+    edit = Edit(model, evaluate=evaluate_fixed_bits)
     can_replace = (node for node in selected if may_lose_checks(node, edit, names))
     return sum(decomposition_of(node)(node, edit) for node in can_replace) > 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 
 from sardonyx._src.compile.prepare.bound_node import BoundNode, is_typed
 from sardonyx._src.compile.prepare.execution_order import execution_order
@@ -21,7 +22,12 @@ MAX_SIZE_ELEMENTS = 64  # of a tensor with elements that input sizes determine, 
 
 def has_room(size: Known) -> bool:
     """Whether a size plus a base address still is within the limited length of expressions."""
-    return isinstance(size, int) or not has_opaque_part(size + BASE_ADDRESS)
+    return isinstance(size, int) or has_room_for_base(size)
+
+
+@lru_cache(maxsize=1024)  # the tensors of a graph have few different sizes
+def has_room_for_base(size: Expr) -> bool:
+    return not has_opaque_part(size + BASE_ADDRESS)
 
 
 class GraphInfo:

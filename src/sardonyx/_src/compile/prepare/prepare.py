@@ -12,6 +12,7 @@ from sardonyx._src.compile.prepare.branch_continuations import duplicate_continu
 from sardonyx._src.compile.prepare.class_numbers import number_classes
 from sardonyx._src.compile.prepare.data_dependent_sizes import DataDependentSizes, enclosing
 from sardonyx._src.compile.prepare.decompose import decompose_nodes
+from sardonyx._src.compile.prepare.fed_counts import name_counts, put_counts
 from sardonyx._src.compile.prepare.legacy_opsets import newest_versions_are_equivalent
 from sardonyx._src.compile.prepare.merge_convolutions import merge_convolutions
 from sardonyx._src.compile.prepare.packed_weights import view_packed_weights
@@ -41,6 +42,7 @@ from sardonyx._src.rewrite.optimize import run_passes
 from sardonyx._src.rewrite.pages import select_passes
 from sardonyx._src.rewrite.report import OptimizationReport
 from sardonyx._src.rewrite.shipped_passes import shipped_names
+from sardonyx._src.rewrite.support.evaluate import Evaluate, evaluate_node
 from sardonyx._src.schema import newest
 
 T = TypeVar("T")
@@ -58,7 +60,7 @@ class PreparedModel:
     """A private copy of a model, rewritten for the compiler, with inferred types.
 
     facts: types, shapes and known elements of its values.
-    sizes: for each symbol of its shapes, the input and the axis whose length it is.
+    sizes: for each symbol of its shapes, the input and the axis whose length it is, as in `Program.sizes`.
     data_dependent_sizes: for each value with data-dependent sizes, the axes with their symbols.  A symbol has a
         meaning only in the graph of the value and in the graphs inside of it.
     assumed_branches: the additional outputs that are conditions, by name, with the branches that they must choose.
@@ -93,6 +95,7 @@ def prepare_model(
     *,
     promotes: bool = True,
     assumptions: Assumptions = (),
+    evaluate: Evaluate = evaluate_node,
 ) -> PreparedModel:
     """A prepared copy that computes the same results, for callers that override no initializer.
 
@@ -106,23 +109,24 @@ def prepare_model(
     copy = strip_training_and_types(model)
     assume_elements(copy, elements_of(assumptions))
     sizes = name_sizes(copy)
+    name_counts(copy, sizes)
     guards = guard_sizes(copy, sizes)
     forget_types(copy)
     copy.ir_version = max(copy.ir_version, FIRST_IR_WITH_SEPARATE_INITIALIZERS)
     copy = attempt(lambda: upgrade_opset(copy), "convert", defects) or copy
     fold_seeded_random(copy, MAX_FOLDED_BYTES)
-    copy = optimize_tolerantly(copy, defects)
+    copy = optimize_tolerantly(copy, defects, evaluate)
     branches: dict[str, BranchTaken] = {}
     for round_ in assumptions:
         branches |= assume_branches(copy, round_)
-        copy = optimize_tolerantly(copy, defects)
+        copy = optimize_tolerantly(copy, defects, evaluate)
         drop_known_conditions(copy, branches)
     ranks = ranks_of(assumptions)
     if duplicate_continuations(copy, lambda model: infer_sizes(model, sizes, ranks, {})):
-        copy = optimize_tolerantly(copy, defects)
+        copy = optimize_tolerantly(copy, defects, evaluate)
     if attempt(lambda: decompose_nodes(copy, sizes.keys()), "decompose", defects):
         fold_seeded_random(copy, MAX_FOLDED_BYTES)
-        copy = optimize_tolerantly(copy, defects)
+        copy = optimize_tolerantly(copy, defects, evaluate)
     number_classes(copy)
     quantize_unsigned(copy)
     merge_convolutions(copy)
@@ -131,7 +135,9 @@ def prepare_model(
     if promotes:
         promoted = attempt(lambda: promote_half_precision(copy, facts, has_lowering), "promote", defects)
         if promoted is None:
-            return prepare_model(model, has_lowering, defects, promotes=False, assumptions=assumptions)
+            return prepare_model(
+                model, has_lowering, defects, promotes=False, assumptions=assumptions, evaluate=evaluate
+            )
         if promoted:
             facts, recorder = infer_sizes(copy, sizes, ranks, required)
     return PreparedModel(copy, facts, sizes, recorder.axes, branches, guards | size_guards(required))
@@ -149,7 +155,9 @@ def attempt(action: Callable[[], T], stage: str, defects: list[CompilationError]
 
 
 @phase("optimize")
-def optimize_tolerantly(model: Model, defects: list[CompilationError] | None) -> Model:
+def optimize_tolerantly(
+    model: Model, defects: list[CompilationError] | None, evaluate: Evaluate = evaluate_node
+) -> Model:
     """The optimized model.
 
     If failures are recorded in `defects`, failing passes are left out; if too many fail, the model is
@@ -161,7 +169,11 @@ def optimize_tolerantly(model: Model, defects: list[CompilationError] | None) ->
         report = OptimizationReport()
         try:
             return run_passes(
-                without_gradient_nodes(model), select_passes(shipped_names(), skipped), budget, report
+                without_gradient_nodes(model),
+                select_passes(shipped_names(), skipped),
+                budget,
+                report,
+                evaluate=evaluate,
             )
         except (InferenceError, LimitError) as error:
             log.info("the model is compiled without optimization: %s", error)
@@ -177,12 +189,12 @@ def optimize_tolerantly(model: Model, defects: list[CompilationError] | None) ->
 
 @phase("infer")
 def infer_sizes(
-    model: Model, sizes: Collection[str], ranks: Mapping[str, int], required: dict[str, Known]
+    model: Model, sizes: Mapping[str, tuple[str, int]], ranks: Mapping[str, int], required: dict[str, Known]
 ) -> tuple[IncrementalInference, DataDependentSizes]:
     """Infers all types; sizes of inputs that nodes require to be certain dims are replaced by these, and added to `required`."""
     while True:
         recorder = DataDependentSizes(model.graph, sizes, ranks)
-        facts = infer_types(model, recorder)
+        facts = infer_types(model, recorder, sizes, required)
         new_sizes = required_sizes(model.graph, facts, sizes)
         if not new_sizes:
             return facts, recorder
@@ -190,10 +202,16 @@ def infer_sizes(
         replace_sizes(model.graph, new_sizes)
 
 
-def infer_types(model: Model, recorder: RejectionRecorder) -> IncrementalInference:
-    """Infers all types from the types of the inputs."""
+def infer_types(
+    model: Model,
+    recorder: RejectionRecorder,
+    sizes: Mapping[str, tuple[str, int]],
+    required: Mapping[str, Known],
+) -> IncrementalInference:
+    """Infers all types from the types and the counts of the inputs."""
     forget_types(model)
-    facts = IncrementalInference(model, recorder)
+    facts = IncrementalInference(model, recorder, folds_rounded=False)
+    put_counts(model, facts, sizes, required)
     facts.walk()
     return facts
 

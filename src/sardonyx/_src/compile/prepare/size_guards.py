@@ -2,8 +2,9 @@
 
 Some operators require sizes to be equal, and nodes that replace them later may not check that.  Exporters write the
 size after a convolution as a quotient rounded toward zero, `(h - 1) / 2 + 1`.  It equals the rounded-down quotient of
-shape inference only if the dividend is not negative, so least sizes are assumed that make it so.  A guard states that two dims
-are equal: `min(h, 1) == 1` states that h is at least 1.
+shape inference only if the dividend is not negative, so least sizes are assumed that make it so.  A Slice from `-n` on takes the
+last n entries, but all if n is 0, so n is assumed to be at least 1.  A guard states that two dims are equal: `min(h, 1) == 1`
+states that h is at least 1.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.infer.incremental import IncrementalInference
 from sardonyx._src.infer.stated_types import all_values
 from sardonyx._src.ir import Model, TensorType
-from sardonyx._src.ir.dims import Expr, Known, dim_max, dim_min, known_equal, known_ge, symbol
+from sardonyx._src.ir.dims import Expr, Known, bounds, dim_max, dim_min, known_equal, known_ge, symbol
 from sardonyx._src.ir.dims.atoms import DimCall
+from sardonyx._src.ir.walk import nodes
+from sardonyx._src.ops import registry
 from sardonyx._src.ops.math.ratios import Element, Ratio, denominator, numerator
 from sardonyx._src.ops.quantization.cast import HOLD_SIZES
 
@@ -47,7 +50,8 @@ def guard_sizes(model: Model, sizes: Mapping[str, object]) -> dict[Guard, None]:
         new_sizes = required_sizes(model.graph, facts, names)
         required |= new_sizes
         elements = list(known_elements(model, facts))
-        for name, low in least_sizes(elements, names).items():
+        counted = positions_from_back(model, facts)
+        for name, low in least_sizes([*dividends(elements), *counted], names).items():
             if low > least[name] and name not in new_sizes:
                 least[name], new_sizes[name] = low, symbol(name, low=low)
         if not new_sizes:
@@ -65,8 +69,8 @@ def rounding_guards(elements: Iterable[TypedElement], names: Set[str]) -> dict[G
         size, limit = numerator(element), HOLD_SIZES.get(type_.dtype)
         if limit is not None and type_.dtype is not DataType.INT64 and depend_on(names, size):
             limit -= denominator(element)  # n / d is an integer, or at least 1 / d away from the nearest
-            bounds = (size, dim_min(size, limit)), (size, dim_max(size, -limit))
-            guards |= {Guard.of(a, b): None for a, b in bounds if known_equal(a, b) is None}
+            limits = (size, dim_min(size, limit)), (size, dim_max(size, -limit))
+            guards |= {Guard.of(a, b): None for a, b in limits if known_equal(a, b) is None}
     return guards
 
 
@@ -84,15 +88,34 @@ def known_elements(model: Model, facts: IncrementalInference) -> Iterator[TypedE
 # --- least sizes -----------------------------------------------------------------------------
 
 
-def least_sizes(elements: Iterable[TypedElement], names: Set[str]) -> dict[str, int]:
-    """The least size, by name, from which on no dividend of a rounded quotient is negative."""
-    sizes = {numerator(element) for _, element in elements}
+def least_sizes(terms: Iterable[Expr], names: Set[str]) -> dict[str, int]:
+    """The least size, by name, from which on none of the terms is negative."""
     least: dict[str, int] = {}
-    for dividend in {dividend for size in sizes for dividend in clamped_dividends(size)}:
-        for name in dividend.symbols() & names:
-            if (low := least_size(dividend, name)) is not None:
+    for term in dict.fromkeys(terms):
+        for name in term.symbols() & names:
+            if (low := least_size(term, name)) is not None:
                 least[name] = max(low, least.get(name, 0))
     return least
+
+
+def dividends(elements: Iterable[TypedElement]) -> Iterator[Expr]:
+    """The dividends of rounded quotients, which must not be negative."""
+    for size in {numerator(element) for _, element in elements}:
+        yield from clamped_dividends(size)
+
+
+def positions_from_back(model: Model, facts: IncrementalInference) -> Iterator[Expr]:
+    """n - 1 for each start or end `-n` of a Slice, where n may be 0; in branches, too, which may be all that runs."""
+    for node in nodes(model.graph):
+        operator = registry.find(node.domain, node.op_type)
+        is_slice = operator is not None and operator.size_rule == "slice_ends"
+        for value in node.inputs[1:3] if is_slice else ():
+            positions = facts.elements(value) if value is not None else None
+            for position in () if positions is None else positions.flat:
+                if isinstance(position, Expr) and bounds(position)[1] == 0:
+                    count = -position - 1
+                    assert isinstance(count, Expr), f"{position} depends on sizes"
+                    yield count
 
 
 def clamped_dividends(dim: Known) -> Iterator[Expr]:

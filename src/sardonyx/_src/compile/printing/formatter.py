@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from sardonyx._src.compile.program import Guard, KernelArgument, TensorView
+from sardonyx._src.compile.program.steps.cached_count import CachedCount
 from sardonyx._src.compile.program.steps.step import ArgumentSlot, RecordSlot, TensorAddress
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Expr, Known
@@ -53,6 +54,8 @@ class ProgramFormatter:
             return f"slot {argument.slot} of the record of the step {argument.distance} later"
         if isinstance(argument, TensorAddress):
             return f"address of {self.format_tensor(argument.tensor)}"
+        if isinstance(argument, CachedCount):
+            return f"{argument.otherwise} to {argument.most}, by the caches"
         return str(self.substitute(argument))
 
     def format_guard(self, guard: Guard) -> str:

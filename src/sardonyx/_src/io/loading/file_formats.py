@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import mmap
 import re
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from sardonyx._src.errors import DecodeError
-from sardonyx._src.proto.record import Record
+
+if TYPE_CHECKING:
+    from sardonyx._src.proto.record import Record
 
 FileData: TypeAlias = bytes | bytearray | memoryview | mmap.mmap
 

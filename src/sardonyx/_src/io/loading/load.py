@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import io
-import mmap
 import os
 import sys
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from sardonyx._src.arguments import require_flag, require_path, require_type, type_name
 from sardonyx._src.errors import DecodeError, InvalidModel, SardonyxError
-from sardonyx._src.io import mapped_files
 from sardonyx._src.io.external import ExternalFiles, Policy
 from sardonyx._src.io.external.opening import policy_of
 from sardonyx._src.io.garbage_collection import pause_gc, promote_young_objects
 from sardonyx._src.io.loading.environment import OPERATOR_SETS_VARIABLE
 from sardonyx._src.io.loading.file_formats import FileData, explain_failure, require_model
-from sardonyx._src.io.mapped_files import MappedFile
-from sardonyx._src.io.regular_files import open_regular, read_all
+from sardonyx._src.io.loading.model_sources import TEXT_SUFFIXES
+from sardonyx._src.io.loading.model_sources import ModelSource as ModelSource
+from sardonyx._src.io.loading.model_sources import PathSource as PathSource
+from sardonyx._src.io.loading.model_sources import Serializable as Serializable
+from sardonyx._src.io.loading.model_sources import map_or_read as map_or_read
 from sardonyx._src.io.serde import from_proto
 from sardonyx._src.io.serde.graphs import NO_RUNS
 from sardonyx._src.ir import Model
@@ -29,20 +29,6 @@ from sardonyx._src.proto.wire import Limits, UndecodedRun
 
 if TYPE_CHECKING:
     from sardonyx._src.io.loading.operator_sets import OperatorSetSource
-
-
-@runtime_checkable
-class Serializable(Protocol):
-    """An object of another library that serializes to the wire format, such as `onnx.ModelProto`."""
-
-    def SerializeToString(self) -> bytes: ...
-
-
-TEXT_SUFFIXES = (".json", ".onnxtxt", ".txt")  # suffixes of files in text formats
-PathSource: TypeAlias = str | os.PathLike[str]
-ModelSource: TypeAlias = (
-    "PathSource | bytes | bytearray | memoryview | BinaryIO | Serializable | ModelProto | Model"
-)
 
 
 def load(
@@ -225,20 +211,3 @@ def decode_model(
         raise explain_failure(error, data, source) from None
     require_model(record, data, source)
     return record
-
-
-def map_or_read(path: PathSource, read_up_to: int | None = None) -> mmap.mmap | bytes:
-    """The bytes of a file, mapped if it has more than `read_up_to` bytes and can be; raises what `open_regular` raises."""
-    if read_up_to is None:
-        read_up_to = mapped_files.READ_UP_TO_BYTES
-    with open_regular(path) as file:
-        status = os.fstat(file.fileno())
-        if status.st_size <= read_up_to:
-            data = read_all(file, path)  # all of it: the length of a pipe is unknown
-            if not data:
-                raise InvalidModel(f"{path} must contain a model; got an empty file")
-            return data
-        try:
-            return MappedFile.from_descriptor(file.fileno(), status.st_size, os.path.join(os.getcwd(), path))
-        except (OSError, io.UnsupportedOperation):
-            return read_all(file, path)

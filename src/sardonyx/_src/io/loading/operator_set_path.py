@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sardonyx._src.arguments import require_path, type_name
+from sardonyx._src.arguments import require_path
 from sardonyx._src.errors import InvalidModel, JsonError
-from sardonyx._src.io.loading.environment import OPERATOR_SETS_VARIABLE
+from sardonyx._src.io.loading.environment import environment_folders, sources_of
 from sardonyx._src.io.loading.operator_sets import OPSET_MAGIC, OperatorSetSource, load_operator_set
 
 if TYPE_CHECKING:
@@ -26,21 +26,6 @@ TEXT_SUFFIXES = (".onnxtxt", ".txt", ".json")
 BINARY_START = b"\x0a\x09" + OPSET_MAGIC.encode()  # field 1 of an OperatorSetProto
 TEXT_HEAD = 4096  # first bytes of a text file, in which OPSET_MAGIC is searched
 SetKey = tuple[str, int]  # domain and version
-
-
-def environment_folders() -> tuple[Path, ...]:
-    """The existing folders in the environment variable SARDONYX_OPERATOR_SETS."""
-    words = os.environ.get(OPERATOR_SETS_VARIABLE, "").split(os.pathsep)
-    return tuple(path for word in words if word and (path := Path(word)).is_dir())
-
-
-def sources_of(sources: object) -> tuple[OperatorSetSource, ...]:
-    """The elements of the argument `operator_sets`; raises TypeError for anything but a list of them."""
-    if isinstance(sources, str | bytes | os.PathLike) or not isinstance(sources, Iterable):
-        raise TypeError(
-            f"operator_sets must be a list of documents and folders, as [path]; got {type_name(sources)}"
-        )
-    return tuple(sources)
 
 
 def split_sources(

@@ -21,6 +21,8 @@ from sardonyx._src.proto.runs import MAX_TEMPLATE_BYTES, MAX_TEMPLATES, read_run
 from sardonyx._src.proto.wire import Buffer, UndecodedRun, WireError, chunk, varint
 
 PlainAttribute: TypeAlias = tuple[str, AttributeType, AttributeValue]
+# The fields after the names of a plain node: operator, domain, and each attribute, a record if it is not plain.
+Call: TypeAlias = tuple[str, str, list[PlainAttribute | m.AttributeProto]]
 
 
 class RecordReader(Protocol):
@@ -49,6 +51,7 @@ class NodeRunReader:
     ) -> None:
         self.graph, self.run, self.names, self.declared, self.records = graph, run, names, declared, records
         self.plain_attributes: dict[bytes, PlainAttribute] = {}  # by their encoding
+        self.calls: dict[bytes, Call] = {}  # by their encoding
 
     def read(self) -> None:
         """Reads all nodes.  Raises InvalidModel for nodes that do not decode, and for those that `records` rejects."""
@@ -73,7 +76,7 @@ class NodeRunReader:
         text = b.decode("latin-1")
         is_ascii = text.isascii()
         graph, names, declared = self.graph, self.names, self.declared
-        find, find_attribute = names.get, self.plain_attributes.get
+        find, find_call = names.get, self.calls.get
         try:
             while p < size:
                 n, k = b[p + 1], p + 2
@@ -83,7 +86,7 @@ class NodeRunReader:
                 if end > size:
                     break
                 inputs: list[Value | None] = []
-                output = name = op_type = domain = ""
+                output = name = ""
                 while k < end and b[k] == 10:
                     s = k + 2
                     k = s + b[k + 1]
@@ -99,26 +102,11 @@ class NodeRunReader:
                     s = k + 2
                     k = s + b[k + 1]
                     name = text[s:k]
-                if k < end and b[k] == 34:
-                    s = k + 2
-                    k = s + b[k + 1]
-                    op_type = text[s:k]
                 # Also refuses lengths of more than one byte: the first byte of such a length is not ASCII.
-                is_plain = output and op_type and k <= end and (is_ascii or text[begin:k].isascii())
-                parts: list[PlainAttribute | m.AttributeProto] = []
-                while is_plain and k < end and b[k] == 42:
-                    n, s = b[k + 1], k + 2
-                    if n > 127:
-                        n, s = varint(b, k + 1)
-                    k = s + n
-                    if k <= end:
-                        parts.append(find_attribute(b[s:k]) or self.decode_attribute(b, s, k))
-                if is_plain and k < end and b[k] == 58 and b[k + 1]:
-                    s = k + 2
-                    k = s + b[k + 1]
-                    domain = text[s:k]
-                    is_plain = text[s - 1 : k].isascii() and domain != "ai.onnx"
-                if is_plain and k == end and output not in names:
+                is_plain = output and k < end and (is_ascii or text[begin:k].isascii())
+                call = (find_call(b[k:end]) or self.read_call(b, k, end)) if is_plain else None
+                if call is not None and output not in names:
+                    op_type, domain, parts = call
                     attributes = self.attributes_of(parts, name or op_type) if parts else {}
                     node = append_node(graph, op_type, domain, name, inputs, output, attributes)
                     names[output] = value = node._outputs[0]
@@ -132,6 +120,39 @@ class NodeRunReader:
         except IndexError:  # the block ends inside a field
             pass
         return p
+
+    def read_call(self, b: bytes, p: int, end: int) -> Call | None:
+        """The fields from p to the end of a node, which follow its names; None if the node is not plain."""
+        k = p
+        op_type = domain = ""
+        if b[k] == 34:
+            s = k + 2
+            k = s + b[k + 1]
+            op_type = b[s:k].decode("latin-1")
+        parts: list[PlainAttribute | m.AttributeProto] = []
+        is_plain = op_type and k <= end and b[p:k].isascii()
+        while is_plain and k < end and b[k] == 42:
+            n, s = b[k + 1], k + 2
+            if n > 127:
+                n, s = varint(b, k + 1)
+            k = s + n
+            if k <= end:
+                parts.append(self.plain_attributes.get(b[s:k]) or self.decode_attribute(b, s, k))
+        if is_plain and k < end and b[k] == 58 and b[k + 1]:
+            s = k + 2
+            k = s + b[k + 1]
+            domain = b[s:k].decode("latin-1")
+            is_plain = b[s - 1 : k].isascii() and domain != "ai.onnx"
+        if not is_plain or k != end:
+            return None
+        call = op_type, domain, parts
+        if (
+            end - p < MAX_TEMPLATE_BYTES
+            and len(self.calls) < MAX_TEMPLATES
+            and all(isinstance(part, tuple) for part in parts)
+        ):
+            self.calls[b[p:end]] = call
+        return call
 
     def decode_attribute(self, b: bytes, s: int, q: int) -> PlainAttribute | m.AttributeProto:
         record = decode_attribute_proto(b, s, q, self.run.context)

@@ -7,12 +7,13 @@ number, and the values of x give more than one quotient.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import gcd
 from typing import TYPE_CHECKING, overload
 
 from sardonyx._src.ir.dims.atoms import DimCall, Monomial, lone_atom
 from sardonyx._src.ir.dims.factors import cancel, divide_coefficients, integer_factor, polynomial_quotient
-from sardonyx._src.ir.dims.intervals import floor_quotient, interval, is_nonnegative, is_nonzero
+from sardonyx._src.ir.dims.intervals import MEMO_ENTRIES, floor_quotient, interval, is_nonnegative, is_nonzero
 from sardonyx._src.ir.dims.polynomials import call, from_terms
 from sardonyx._src.ir.dims.printing import atom_key
 
@@ -81,6 +82,7 @@ def mod(a: Known, b: Known) -> Known:
     return mod_by_int(a, b) if b > 0 else -mod_by_int(-a, -b)
 
 
+@lru_cache(maxsize=MEMO_ENTRIES, typed=True)  # the layers of a model have few different sizes
 def floordiv_by_int(a: Known, k: int) -> Known:
     """a // k for k >= 1."""
     whole, a = split_multiple(a, k)
@@ -171,6 +173,7 @@ def without_mod(a: Expr, k: int) -> Known:
     return a
 
 
+@lru_cache(maxsize=MEMO_ENTRIES, typed=True)
 def floordiv_by_expr(a: Known, b: Expr) -> Known:
     """a // b for a symbolic b; if b may be zero, the division is not simplified."""
     a, b, _ = cancel_factor(a, b)

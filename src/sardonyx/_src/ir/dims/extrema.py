@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, overload
 
 from sardonyx._src.ir.dims.atoms import DimCall, lone_atom
-from sardonyx._src.ir.dims.intervals import is_nonnegative
+from sardonyx._src.ir.dims.intervals import MEMO_ENTRIES, is_nonnegative
 from sardonyx._src.ir.dims.polynomials import call, opaque
 
 if TYPE_CHECKING:  # expr imports this module
     from sardonyx._src.ir.dims.expr import Dim, Known
 
-MAX_ARGS = 8  # most arguments of a max or min, since each pair of them is compared
+MAX_ARGS = 8  # most arguments of a max or min, since each pair is compared; one of more is `opaque`, equal only to itself
 
 
 @overload
@@ -21,7 +22,7 @@ def dim_max(first: Dim, /, *rest: Dim) -> Dim: ...
 def dim_max(first: Dim, /, *rest: Dim) -> Dim:
     """The largest of one or more dims; None when one of them is."""
     known = [dim for dim in (first, *rest) if dim is not None]
-    return extreme("max", known) if len(known) > len(rest) else None
+    return extreme("max", tuple(known)) if len(known) == 1 + len(rest) else None
 
 
 @overload
@@ -31,10 +32,11 @@ def dim_min(first: Dim, /, *rest: Dim) -> Dim: ...
 def dim_min(first: Dim, /, *rest: Dim) -> Dim:
     """The smallest of one or more dims; None when one of them is."""
     known = [dim for dim in (first, *rest) if dim is not None]
-    return extreme("min", known) if len(known) > len(rest) else None
+    return extreme("min", tuple(known)) if len(known) == 1 + len(rest) else None
 
 
-def extreme(op: Literal["max", "min"], dims: list[Known]) -> Known:
+@lru_cache(maxsize=MEMO_ENTRIES, typed=True)  # the layers of a model have few different sizes
+def extreme(op: Literal["max", "min"], dims: tuple[Known, ...]) -> Known:
     """The maximum or minimum of dims, in canonical form."""
     flat = [arg for dim in dims for arg in arguments(op, dim)]
     numbers = [arg for arg in flat if isinstance(arg, int)]

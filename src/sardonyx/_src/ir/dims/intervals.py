@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # expr imports this module
 Bound = int | float  # an int, or minus or plus infinity
 Interval = tuple[Bound, Bound]
 EVERYTHING: Interval = (-inf, inf)
-MEMO_ENTRIES = 4096  # monomials for which the bounds are cached
+MEMO_ENTRIES = 4096  # monomials with cached bounds, and results of each cached operation
 
 
 def interval(dim: Known) -> Interval:

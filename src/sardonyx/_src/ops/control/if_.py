@@ -18,7 +18,7 @@ from sardonyx._src.ops.control.joins import join, name_dims
 from sardonyx._src.ops.inference import Inference, Known, Result
 from sardonyx._src.ops.support.shapes import merge_shapes
 
-op = Operator("If", body_inputs=lambda inputs: 0)
+op = Operator("If", body_inputs=lambda inputs: 0, parameters=(0,))
 BRANCHES = ("then_branch", "else_branch")
 IF_VERSIONS = (1, 11, 13, 16, 19, 21, 23, 24, 25)
 

@@ -54,6 +54,7 @@ def decompose_not(adapter: Adapter) -> AdaptedNode:
 def adapt_signed_shift(adapter: Adapter) -> AdaptedNode:
     """BitShift from version 28 to 11, which shifts only unsigned integers and leaves shifts out of range undefined.
 
+    Unsigned types are unchanged, since we read 11 as 28 does: zero out of range (docs/rulings.md).
     A negative X is inverted, shifted to the right and inverted again, so that ones enter from the left.
     """
     X, Y, own = adapter.input(0), adapter.input(1), integer_type(adapter)
@@ -78,7 +79,10 @@ def adapt_signed_shift(adapter: Adapter) -> AdaptedNode:
 
 
 def decompose_shift(adapter: Adapter) -> AdaptedNode:
-    """BitShift before version 11: multiplication or division by a power of 2; 0 for shifts out of range."""
+    """BitShift before version 11: multiplication or division by a power of 2; 0 for shifts out of range.
+
+    X is unsigned: the step from version 28 to 11 comes first.  The power is of doubles, since Pow has no integers before 12.
+    """
     X, Y, own = adapter.input(0), adapter.input(1), integer_type(adapter)
     wide = SMALL_INTEGERS.get(own, own)
     bits = adapter.constant(own.numpy.itemsize * 8, own)

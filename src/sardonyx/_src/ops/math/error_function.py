@@ -8,8 +8,12 @@ within 3e-16 * |erf(x)| unless that is subnormal.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # Coefficients, highest power first.
 ERF_COEFFICIENTS = (

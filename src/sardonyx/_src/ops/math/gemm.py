@@ -24,6 +24,7 @@ op = Operator(
     computes_in_float32=True,
     legacy_broadcast=LegacyBroadcast("addend", last_opset=6),
     linear_layer="gemm",
+    matrix_product="gemm",
 )
 
 

@@ -20,6 +20,7 @@ op = Operator(
     tolerance="rounding",
     computes_in_float32=True,
     under_permutation="matmul",
+    matrix_product="matmul",
 )
 
 

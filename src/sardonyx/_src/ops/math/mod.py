@@ -24,7 +24,7 @@ from sardonyx._src.ops.support.promotion import SMALL_INTEGERS, cast
 from sardonyx._src.ops.support.shapes import infer_broadcast
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-op = Operator("Mod", tolerance="rounding", elementwise=True)
+op = Operator("Mod", tolerance="rounding", fixed_rounding=True, elementwise=True)
 op.infer(10, 13, 28)(infer_broadcast())
 
 

@@ -9,10 +9,9 @@ expression, inference runs the kernel instead.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Dim
@@ -22,6 +21,9 @@ from sardonyx._src.ops.inference import Inference, Known
 from sardonyx._src.ops.math.legacy_broadcast import broadcastable_shape
 from sardonyx._src.ops.math.ratios import Element, Ratio, ratio_of
 from sardonyx._src.ops.tensor.elements import MAX_KNOWN_ELEMENTS, elements
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Rule: TypeAlias = Callable[..., "Element | None"]
 AnyElement = TypeVar("AnyElement", bound="Element | None")

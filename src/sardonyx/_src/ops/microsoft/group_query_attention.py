@@ -15,9 +15,6 @@ from sardonyx._src.ops.microsoft.text import DOMAIN, number_attribute, results_t
 from sardonyx._src.ops.nn.heads_text import matmul_text
 from sardonyx._src.ops.support.body_text import SLICE_END, element_type, scalar, vector
 
-op = Operator(
-    "GroupQueryAttention", DOMAIN, tolerance="rounding", about="attention of grouped heads over a cache"
-)
 INPUTS = (
     "query",
     "key",
@@ -37,6 +34,13 @@ INPUTS = (
     "k_norm",
 )
 POSITION_IDS, BIAS, SINK = INPUTS.index("position_ids"), INPUTS.index("attention_bias"), INPUTS.index("sink")
+op = Operator(
+    "GroupQueryAttention",
+    DOMAIN,
+    tolerance="rounding",
+    about="attention of grouped heads over a cache",
+    counts=(INPUTS.index("total"),),
+)
 BEFORE_SOFTMAX, AFTER_SOFTMAX = 1, 2  # values of qk_output
 
 
@@ -50,8 +54,7 @@ def body(inference: Inference) -> str:
       {rotary_text(inference, cos=INPUTS.index("cos"), has_positions=inference.has(POSITION_IDS))}
       {cache_text(inference, "key", "new_keys")}
       {cache_text(inference, "value", "new_values")}
-      {mask_text(inference)}
-      {scores_text(inference) if has_own_softmax(inference) else builtin_text(inference)}
+      {prefix_text(inference) if sees_prefixes(inference) else masked_text(inference)}
       {merge_text("result", "y")}
     }}"""
 
@@ -138,6 +141,14 @@ def cache_text(inference: Inference, name: str, new: str) -> str:
       present_{name} = TensorScatter <axis = 2> ({name}_buffer, {new}, old)"""
 
 
+# `keys`, `values`: the entries of the caches that have tokens, without the room of a buffer.
+SEEN_TEXT = f"""
+      begin = {vector([0])}
+      cache_axis = {vector([2])}
+      keys = Slice(present_key, begin, all_tokens, cache_axis)
+      values = Slice(present_value, begin, all_tokens, cache_axis)"""
+
+
 def mask_text(inference: Inference) -> str:
     """The nodes of `score_bias`, [batch, 1 or heads, new length, keys]: -inf for keys that a token does not see."""
     window = inference.integer("local_window_size")
@@ -149,7 +160,7 @@ def mask_text(inference: Inference) -> str:
     limit = "token_places" if inference.integer("causal") else "last_seen"
     dtype = element_type(inference)
     return f"""
-      key_size = Shape <start = 2, end = 3> (present_key)
+      key_size = Shape <start = 2, end = 3> (keys)
       key_count = Squeeze(key_size)
       key_places = Range(no_token, key_count, one_token)
       head_and_key = {vector([1, 3])}
@@ -183,11 +194,32 @@ def has_own_softmax(inference: Inference) -> bool:
     return inference.has(SINK) or inference.integer("smooth_softmax") > 0 or inference.outputs > 3
 
 
-def builtin_text(inference: Inference) -> str:
-    """The nodes of `result` by Attention of ai.onnx."""
-    operands = ["queries", "present_key", "present_value", "score_bias"]
+def sees_prefixes(inference: Inference) -> bool:
+    """Whether each token sees all tokens up to its own place and nothing else, and Attention of ai.onnx computes the softmax."""
+    is_limited = inference.integer("local_window_size") >= 0 or inference.has(BIAS)
+    return bool(inference.integer("causal")) and not is_limited and not has_own_softmax(inference)
+
+
+def prefix_text(inference: Inference) -> str:
+    """The nodes of `result` without a bias: Attention has a bound for each token, and does not read keys after it."""
+    operands = ["queries", "keys", "values", "", "", "", "tokens_after"]
+    call = attention_text(inference, operands, ["result"], f"is_causal = 1{softcap_text(inference)}")
+    return f"{SEEN_TEXT}  tokens_after = Add(old, new_size)  {call}"
+
+
+def masked_text(inference: Inference) -> str:
+    """The nodes of `result`, and of `qk` if it is an output, with a bias that masks keys."""
+    if has_own_softmax(inference):
+        return SEEN_TEXT + mask_text(inference) + scores_text(inference)
+    operands = ["queries", "keys", "values", "score_bias"]
+    attributes = softcap_text(inference).removeprefix(", ")
+    call = attention_text(inference, operands, ["result"], attributes)
+    return SEEN_TEXT + mask_text(inference) + call
+
+
+def softcap_text(inference: Inference) -> str:
     cap = number_attribute(inference, "softcap", 0.0)
-    return attention_text(inference, operands, ["result"], f"softcap = {cap!r}" if cap else "")
+    return f", softcap = {cap!r}" if cap else ""
 
 
 def scores_text(inference: Inference) -> str:
@@ -212,12 +244,12 @@ def scores_text(inference: Inference) -> str:
     is_grouped = inference.integer("num_heads") != inference.integer("kv_num_heads")
     return f"""{factor}
       scaled_queries = Mul(queries, factor)
-      columns = Transpose <perm = [0, 1, 3, 2]> (present_key)
+      columns = Transpose <perm = [0, 1, 3, 2]> (keys)
       {matmul_text("scaled_queries", "columns", "scores", is_grouped=is_grouped)}
       {capped if cap else "capped = Identity(scores)"}
       biased = Add(capped, score_bias)
       {shares_text(inference)}
-      {matmul_text("shares", "present_value", "result", is_grouped=is_grouped)}
+      {matmul_text("shares", "values", "result", is_grouped=is_grouped)}
       {qk_text(inference)}"""
 
 

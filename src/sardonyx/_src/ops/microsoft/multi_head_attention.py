@@ -22,15 +22,6 @@ from sardonyx._src.ops.microsoft.attention_text import (
 from sardonyx._src.ops.microsoft.text import DOMAIN
 from sardonyx._src.ops.support.body_text import SLICE_END, element_type, rank_of, vector
 
-attention = Operator(
-    "MultiHeadAttention",
-    DOMAIN,
-    tolerance="rounding",
-    about="attention of projected queries, keys and values",
-)
-decoder = Operator(
-    "DecoderMaskedMultiHeadAttention", DOMAIN, tolerance="rounding", about="MultiHeadAttention of one query"
-)
 INPUTS = (
     "query",
     "key",
@@ -56,8 +47,20 @@ DECODER_INPUTS = (
     "cache_indirection",
     "bias",
 )
-
-
+attention = Operator(
+    "MultiHeadAttention",
+    DOMAIN,
+    tolerance="rounding",
+    about="attention of projected queries, keys and values",
+    counts=(INPUTS.index("past_length"),),
+)
+decoder = Operator(
+    "DecoderMaskedMultiHeadAttention",
+    DOMAIN,
+    tolerance="rounding",
+    about="MultiHeadAttention of one query",
+    counts=(DECODER_INPUTS.index("past_length"),),
+)
 STATES = ("present_key", "present_value")
 # The nodes of `present_key` and `present_value`, buffers with the new entries, and of `keys` and `values`, their used parts.
 BUFFER_TEXT = f"""

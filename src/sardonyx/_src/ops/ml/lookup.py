@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import repeat
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sardonyx._src.ir import Array
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 def find_positions(x: Array, keys: Array, *, last: bool, bitwise: bool = False) -> NDArray[np.int64]:

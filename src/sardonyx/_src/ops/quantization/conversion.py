@@ -14,14 +14,18 @@ is inexact, to the neighbor with an odd last bit, so that rounding to fewer bits
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import NDArray
 
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir import Array
 from sardonyx._src.ops.support.arithmetic import promote_to_float32
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 MAX_FINITE = {  # the largest finite number of each type that `saturate` applies to
     DataType.FLOAT8E4M3FN: 448.0,

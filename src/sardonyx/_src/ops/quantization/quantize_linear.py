@@ -26,7 +26,9 @@ from sardonyx._src.ops.support.arithmetic import promote_to_float32
 from sardonyx._src.ops.support.shapes import check_one_element
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter, keep
 
-op = Operator("QuantizeLinear", tolerance="rounding", under_permutation="per_tensor_quantization")
+op = Operator(
+    "QuantizeLinear", tolerance="rounding", fixed_rounding=True, under_permutation="per_tensor_quantization"
+)
 QUOTIENT_TYPES = (
     DataType.FLOAT,
     DataType.FLOAT16,

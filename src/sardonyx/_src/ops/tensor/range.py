@@ -23,7 +23,7 @@ from sardonyx._src.ops.support.shapes import first_element_type
 from sardonyx._src.ops.tensor.elements import MAX_KNOWN_ELEMENTS, vector
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-op = Operator("Range", tolerance="rounding", parameters=(0, 1, 2))
+op = Operator("Range", tolerance="rounding", fixed_rounding=True, parameters=(0, 1, 2))
 RANGE_INTEGERS = (DataType.INT16, DataType.INT32, DataType.INT64)
 
 

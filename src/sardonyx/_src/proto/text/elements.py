@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import ml_dtypes
 import numpy as np
-from numpy.typing import NDArray
 
 from sardonyx._src import dtypes
 from sardonyx._src.dtypes import Array, DataType
 from sardonyx._src.proto.record import Payload
 from sardonyx._src.proto.text.numbers import NumberOutOfRange, float_literals, float_values, parse_integers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 COMPLEX_PARTS = {DataType.COMPLEX64: DataType.FLOAT, DataType.COMPLEX128: DataType.DOUBLE}
 
@@ -87,6 +88,8 @@ def floats(literals: Sequence[str], dtype: DataType) -> Array:
                 f"an element must fit in {dtype.text}; got {text[:40]}; write the tensor as bytes to preserve NaN bits",
                 index,
             )
+    import ml_dtypes  # lazy: it loads slowly, and patterns of passes, which are text, have no such elements
+
     wide = np.array(list(map(float, literals)), np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         narrow = wide.astype(dtype.numpy)

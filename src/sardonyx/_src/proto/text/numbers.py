@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sardonyx._src.proto.record import RANGES, Numbers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # For each kind of float: its dtype, the dtype of its bits, and the bits of the quiet NaN.
 FLOAT_FORMATS: dict[str, tuple[np.dtype[Any], np.dtype[Any], int]] = {

@@ -21,7 +21,7 @@ RECURSIVE = (GraphProto, TypeProto, SequenceProto, MapProto, OptionalProto)
 
 
 def register_reader(message: type[RecordT]) -> Callable[[RecordReader[RecordT]], RecordReader[RecordT]]:
-    """Registers the parser of the notation of a message."""
+    """Registers the parser of the notation of a message; one that nests calls `Lexer.enter` itself."""
 
     def register(reader: RecordReader[RecordT]) -> RecordReader[RecordT]:
         RECORD_READERS[message] = reader

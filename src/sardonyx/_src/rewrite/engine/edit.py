@@ -13,6 +13,7 @@ from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.rewrite.engine.facts import outermost_graph
 from sardonyx._src.rewrite.engine.view import View
+from sardonyx._src.rewrite.support.evaluate import Evaluate, evaluate_node
 
 DEFAULT_GROWTH_BYTES = 1 << 20
 GROWTH_SHARE = 64  # one folded result may use 1/64 of the permitted growth, unless the caller states a limit
@@ -26,11 +27,16 @@ class Edit(View):
     """
 
     def __init__(
-        self, model: Model, growth: int = DEFAULT_GROWTH_BYTES, result_growth: int | None = None
+        self,
+        model: Model,
+        growth: int = DEFAULT_GROWTH_BYTES,
+        result_growth: int | None = None,
+        evaluate: Evaluate = evaluate_node,
     ) -> None:
         """`growth`: the bytes that all new constants together may add to the file; `result_growth`: the bytes that one of
-        them may add, by default a share of `growth`."""
-        super().__init__(model)
+        them may add, by default a share of `growth`; `evaluate`: evaluates nodes on constants."""
+        super().__init__(model, folds_rounded=evaluate is evaluate_node)
+        self.evaluate = evaluate
         self.growth = growth
         self.result_growth = growth // GROWTH_SHARE if result_growth is None else result_growth
         self.touched: dict[Node, None] = {}

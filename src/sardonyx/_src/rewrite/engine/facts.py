@@ -33,21 +33,22 @@ class Facts:
     call.
     """
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
+    def __init__(self, model: Model, *, folds_rounded: bool = True) -> None:
+        """folds_rounded: as of `InferenceState`."""
+        self.model, self.folds_rounded = model, folds_rounded
         self.declared = {value: value.type for value in all_values(model)}
         self.training_states = {
             target
             for step in model.training
             for target, _ in (*step.initialization_binding, *step.update_binding)
         }
-        self.inference = IncrementalInference(model)
+        self.inference = IncrementalInference(model, folds_rounded=folds_rounded)
         self.infer_model()
 
     def reinfer(self) -> None:
         """Infer the whole model again: several edits together may determine types that inference after each did not find."""
         self.restore()
-        self.inference = IncrementalInference(self.model)
+        self.inference = IncrementalInference(self.model, folds_rounded=self.folds_rounded)
         self.infer_model()
 
     def infer_model(self) -> None:

@@ -49,10 +49,11 @@ class ResolvedOperator:
 class View:
     """Read-only queries on a model that is being rewritten."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, *, folds_rounded: bool = True) -> None:
+        """folds_rounded: as of `InferenceState`."""
         self.model = model
-        self.facts = Facts(model)
-        self.supported_versions: Versions = {}  # the versions that the running pass supports
+        self.facts = Facts(model, folds_rounded=folds_rounded)
+        self.supported_versions: Versions = {}  # of the running pass, set by `rewrite/engine`
         self.mutable = mutable_values(model) | self.facts.training_states
         self.public = public_values(model)
         self.digests: dict[Tensor, Hashable] = {}  # of small tensors that a pass has compared
@@ -75,7 +76,8 @@ class View:
         """The node's operator; None if no pass may rewrite the node.
 
         That is a function call, a node of an unknown operator, an erased node, and a node that does not match its schema or
-        refers to attributes of a function.
+        refers to attributes of a function.  Passes that change nodes refuse those with device configurations as well
+        (`is_a`, `rewritable_version`); reading them is allowed.
         """
         if node.graph is None or self.facts.is_call(node) or self.facts.inference.is_rejected(node):
             return None
@@ -148,8 +150,8 @@ class View:
         return inferred if isinstance(inferred, TensorType) else None
 
     def shape(self, value: Value | None) -> Shape | None:
-        operator = self.type(value)
-        return None if operator is None else operator.shape
+        tensor_type = self.type(value)
+        return None if tensor_type is None else tensor_type.shape
 
     def rank(self, value: Value | None) -> int | None:
         shape = self.shape(value)
@@ -169,7 +171,7 @@ class View:
     def requires_only_input_sizes(self, node: Node) -> bool:
         """Whether all equalities of sizes that a node requires are proved, or follow from the sizes of the model's inputs.
 
-        Guards check the latter.  They check neither sizes that only a run decides, nor those in a subgraph, which a run may
+        Guards of compiled programs (`compile/prepare/size_guards.py`) check the latter.  They check neither sizes that only a run decides, nor those in a subgraph, which a run may
         not execute.
         """
         pairs = self.facts.inference.equal_dims(node)

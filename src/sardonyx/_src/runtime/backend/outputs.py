@@ -7,7 +7,7 @@ from typing import Any, SupportsIndex, overload
 
 from sardonyx._src.arguments import items_of, require_integer, texts_of
 from sardonyx._src.errors import OutputError
-from sardonyx._src.ops.api import RunResult, RuntimeValue
+from sardonyx._src.ops.run_values import RunResult, RuntimeValue
 from sardonyx._src.suggestions import suggest
 
 

@@ -12,8 +12,8 @@ from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InputError, OutputError
 from sardonyx._src.ir import Array, SparseTensor
 from sardonyx._src.ir.dims import Expr, evaluate
-from sardonyx._src.ops.api import SEQUENCES, RuntimeValue
 from sardonyx._src.ops.persistent_sequence import PersistentSequence
+from sardonyx._src.ops.run_values import SEQUENCES, RuntimeValue
 from sardonyx._src.runtime.declarations.declared_sizes import Declaration, DeclaredSizes, ValueLocation
 from sardonyx._src.runtime.declarations.shape_policy import Kind, ShapePolicy, ShapeReports, response
 

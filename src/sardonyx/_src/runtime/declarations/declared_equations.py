@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from sardonyx._src.compile.program.encoding.length_equations import (
     LengthEquation,
     LengthEquations,
-    length_equation,
+    length_equations,
 )
 from sardonyx._src.compile.program.encoding.port_dims import port_dims
 from sardonyx._src.compile.program.steps.program import Program
@@ -40,7 +40,7 @@ def declared_equations(
     fed = [each for each in inputs.values() if each.value.initializer is None]
     shapes = {value.name: tensor.shape for value, tensor in program.inputs.items()}
     results = dict(zip((value.name for value in program.outputs), ports.outputs, strict=True))
-    comparison = SizeComparison()
+    comparison = SizeComparison(is_compared=policy != "off")
     for declaration in fed:
         comparison.add_input(shapes.get(declaration.value.name), declaration)
     comparison.add_pending()
@@ -58,9 +58,11 @@ class SizeComparison:
     pending: the declared dims of inputs that are expressions, with the dims of the program.
     equations: of the dims that are not equal in all runs.
     is_possible: whether native code can check them, and lengths can satisfy them.
+    is_compared: whether dims are compared, or only ranks.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_compared: bool) -> None:
+        self.is_compared = is_compared
         self.names: dict[str, Known] = {}
         self.pending: list[tuple[Expr, Known]] = []
         self.equations: list[LengthEquation] = []
@@ -99,7 +101,7 @@ class SizeComparison:
     def compare(self, declared: DeclaredDim, dim: Known, *, binds: bool) -> None:
         """Compares a declared dim with the dim of the program."""
         expected: Known | None
-        if declared is None:
+        if declared is None or not self.is_compared:
             return
         if isinstance(declared, Expr) and declared.symbols() <= self.names.keys():
             expected = declared.substitute(self.names)
@@ -113,8 +115,8 @@ class SizeComparison:
         equal = None if expected is None else known_equal(expected, dim)
         if equal is True:
             return
-        equation = None if expected is None or equal is False else length_equation(expected, dim)
-        if equation is None:
+        equations = None if expected is None or equal is False else length_equations(expected, dim)
+        if equations is None:
             self.is_possible = False
         else:
-            self.equations.append(equation)
+            self.equations += equations

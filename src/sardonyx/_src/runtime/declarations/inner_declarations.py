@@ -17,8 +17,8 @@ from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Graph, Model, Node, Value
 from sardonyx._src.ir.dims import Known, evaluate
 from sardonyx._src.ir.walk import graph_path, graphs, location, values
-from sardonyx._src.ops.api import RuntimeValue, as_plain_value
 from sardonyx._src.ops.persistent_sequence import PersistentSequence
+from sardonyx._src.ops.run_values import RuntimeValue, as_plain_value
 from sardonyx._src.runtime.declarations.declared_dims import DeclaredDims
 from sardonyx._src.runtime.declarations.declared_sizes import (
     DeclaredDim,

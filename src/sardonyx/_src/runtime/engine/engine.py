@@ -22,7 +22,7 @@ from sardonyx._src.io.garbage_collection import pause_gc
 from sardonyx._src.io.memory_release import release_file_pages
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir import Model, Tensor
-from sardonyx._src.ops.api import RunLimits, RuntimeValue
+from sardonyx._src.ops.run_values import RunLimits, RuntimeValue
 from sardonyx._src.runtime.declarations.inner_declarations import DeclarationObserver, StaticDeclarations
 from sardonyx._src.runtime.engine.lazy_model import LazyModel
 from sardonyx._src.runtime.engine.shared_programs import SHARED_PROGRAMS
@@ -38,7 +38,7 @@ from sardonyx._src.runtime.specialization.shared import Specializations
 if TYPE_CHECKING:
     from sardonyx._src.interp.interpreter import Interpreter
     from sardonyx._src.runtime.programs.memory_report import MemoryReport
-    from sardonyx._src.runtime.results.output_arrays import OutputArrays
+    from sardonyx._src.runtime.results.output_arrays import OutputMemory
 
 # Of all weights.  The collection that frees copies of them takes some 15 ms in a process's first session.
 MIN_COLLECTED_ELEMENTS = 1 << 22
@@ -66,7 +66,7 @@ class Programs(Protocol):
         """The outputs by name; raises what `NativeProgram.run` raises."""
 
     def try_run(
-        self, feeds: object, control: RunControl | None = None, out: OutputArrays | None = None
+        self, feeds: object, control: RunControl | None = None, out: OutputMemory | None = None
     ) -> dict[str, RuntimeValue] | None:
         """The outputs, on the fast path; None for feeds that differ in type or shape from the feeds of validated runs."""
 

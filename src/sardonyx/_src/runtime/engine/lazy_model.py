@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from sardonyx._src.io.loading.file_formats import FileData
-from sardonyx._src.io.loading.load import TEXT_SUFFIXES, load, map_or_read
+from sardonyx._src.io.loading.model_sources import TEXT_SUFFIXES, map_or_read
 from sardonyx._src.io.mapped_files import MappedFile
 from sardonyx._src.io.memory_release import release_pages
 from sardonyx._src.ir import Model
@@ -40,6 +40,8 @@ class LazyModel:
         """
         if isinstance(self.data, MappedFile):
             self.data.require_unchanged()
+        from sardonyx._src.io.loading.load import load  # lazy: few sessions read their model
+
         return load(memoryview(self.data))
 
     def release(self) -> None:

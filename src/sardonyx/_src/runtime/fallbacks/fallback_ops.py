@@ -13,12 +13,12 @@ from sardonyx._src.errors import EvaluationError
 from sardonyx._src.interp.run_state import Frame, RunState
 from sardonyx._src.ir import Array, Graph, Node, Value
 from sardonyx._src.ir.walk import captures, location
-from sardonyx._src.ops.api import SEQUENCES, RuntimeValue
-from sardonyx._src.ops.registry import find
+from sardonyx._src.ops.run_values import SEQUENCES, RuntimeValue
 from sardonyx._src.runtime.fallbacks.interruptible_calls import call_interruptibly
 
 if TYPE_CHECKING:
     from sardonyx._src.interp.steps import NodeStep
+    from sardonyx._src.ops.api import Operator
     from sardonyx._src.runtime.fallbacks.native_subgraphs import NativeSubgraphProgram, SubgraphCompiler
 
 # Bytes of inputs from which a kernel may run so long that its caller must be able to stop waiting: a helper thread calls it.
@@ -111,9 +111,15 @@ def constants_read(graph: Graph, nodes: Sequence[Node]) -> dict[Value, RuntimeVa
     return {value: constant_value(value) for value in constants}
 
 
+def operator_of(node: Node) -> Operator | None:
+    from sardonyx._src.ops.registry import find  # lazy: most programs have no fallback ops
+
+    return find(node.domain, node.op_type)
+
+
 def returns_copies(node: Node) -> bool:
     """Whether the results of a node's kernel are known to share no memory with its inputs."""
-    op = find(node.domain, node.op_type)
+    op = operator_of(node)
     return op is not None and op.returns_copies
 
 

@@ -26,7 +26,8 @@ from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.interp.run_state import Frame, RunState
 from sardonyx._src.ir import Graph, Model, TensorType, Type, Value
 from sardonyx._src.ir.dims import Expr, Known, evaluate
-from sardonyx._src.ops.api import GraphCall, RuntimeValue
+from sardonyx._src.ops.api import GraphCall
+from sardonyx._src.ops.run_values import RuntimeValue
 from sardonyx._src.runtime.limits.run_limits import EMPTY_SCAN_OUTPUT, Bailout
 
 MAX_SPECIALIZATIONS = 8  # programs of a subgraph; calls with other element types and ranks are interpreted

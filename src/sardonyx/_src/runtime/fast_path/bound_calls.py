@@ -17,7 +17,8 @@ from sardonyx._src.errors import Located
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.interp.steps import INTERNAL_ERRORS, as_value
 from sardonyx._src.ir import Array, Value
-from sardonyx._src.ops.api import OPERAND_ERRORS, SEQUENCES, Evaluated, RuntimeValue
+from sardonyx._src.ops.api import OPERAND_ERRORS, Evaluated
+from sardonyx._src.ops.run_values import SEQUENCES, RuntimeValue
 from sardonyx._src.runtime.fallbacks.fallback_ops import MIN_LONG_INPUTS
 from sardonyx._src.runtime.fallbacks.interruptible_calls import call_interruptibly
 from sardonyx._src.runtime.fast_path.call_values import copy_array, copy_if_view

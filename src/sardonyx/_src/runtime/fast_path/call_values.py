@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 
 from sardonyx._src.ir import Array, Value
-from sardonyx._src.ops.api import SEQUENCES, RuntimeValue, as_plain_value, as_run_value
+from sardonyx._src.ops.run_values import SEQUENCES, RuntimeValue, as_plain_value, as_run_value
 from sardonyx._src.runtime.fast_path.recorded_run import ChangedResult, ValueShape
 from sardonyx._src.runtime.results.results import copy_if_read_only
 

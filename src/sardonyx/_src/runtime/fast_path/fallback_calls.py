@@ -18,9 +18,8 @@ from sardonyx._src.compile.program import Buffer, Step
 from sardonyx._src.compile.program.steps.program import Action, BindSizes, CopyIn, FallbackOp, Program
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.ir import Array, Node, Value
-from sardonyx._src.ops.api import RuntimeValue
-from sardonyx._src.ops.registry import find
-from sardonyx._src.runtime.fallbacks.fallback_ops import FallbackRunner
+from sardonyx._src.ops.run_values import RuntimeValue
+from sardonyx._src.runtime.fallbacks.fallback_ops import FallbackRunner, operator_of
 from sardonyx._src.runtime.fast_path.call_values import as_strings, take_result
 from sardonyx._src.runtime.fast_path.recorded_run import RecordedRun, python_inputs
 from sardonyx._src.runtime.programs.context_memory import ContextMemory
@@ -143,7 +142,7 @@ def is_direct(action: Action, fallback: FallbackRunner) -> bool:
     if isinstance(action, FallbackOp):
         if action.node.subgraphs:
             return False
-        op, step = find(action.node.domain, action.node.op_type), fallback.steps[action.node]
+        op, step = operator_of(action.node), fallback.steps[action.node]
         return (
             op is not None and step.schema is not None and (step.kernel is not None or step.bind is not None)
         )
@@ -162,7 +161,7 @@ def draws_from_session(program: Program) -> bool:
 
 
 def is_random(node: Node) -> bool:
-    op = find(node.domain, node.op_type)
+    op = operator_of(node)
     return op is not None and op.is_random
 
 
@@ -179,5 +178,5 @@ def has_known_sizes(program: Program) -> bool:
 
 
 def is_elementwise(node: Node) -> bool:
-    op = find(node.domain, node.op_type)
+    op = operator_of(node)
     return op is not None and op.elementwise

@@ -14,16 +14,17 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sardonyx._src.compile.executor import fast_entry
+from sardonyx._src.compile.executor import entry_layout
 from sardonyx._src.compile.executor.pool_layout import (
     ASSUMED_ITERATIONS,
     RECORD_SLOTS,
     WAKE_THRESHOLD,
     WEIGHT,
 )
+from sardonyx._src.compile.program.encoding.port_dims import port_dims
 from sardonyx._src.compile.program.steps.program import Program
 from sardonyx._src.dataclass import dataclass
-from sardonyx._src.ir import Value
+from sardonyx._src.ir import Array, Value
 from sardonyx._src.runtime.fast_path.fallback_calls import FallbackCalls, has_direct_calls
 from sardonyx._src.runtime.fast_path.recorded_run import RecordedRun, python_inputs
 from sardonyx._src.runtime.limits.thread_pool import SCHEDULING_DEFAULTS, tape_runner
@@ -51,16 +52,22 @@ class FastPath:
     outputs: tuple[OutputShape, ...]
     calls: FallbackCalls | None = None
 
+    def new_outputs(self) -> list[Array]:
+        """New arrays for `outputs`."""
+        return [np.empty(shape, dtype) for shape, dtype in self.outputs]
+
 
 def has_fast_path(native: LoadedProgram) -> bool:
     """Whether repeated runs can use the fast path.
 
     Each output must be written to an array of the caller by kernel steps, or computed by a fallback operation; the kernels
-    of fallback operations must need only their inputs and attributes.
+    of fallback operations must need only their inputs and attributes.  Fed counts are no shapes, so a program with counts has
+    a fast path for all sizes, which reads them, or none.
     """
     outputs = native.program.outputs.values()
     return (
-        all(tensor is None or tensor.buffer.role == "output" for tensor in outputs)
+        (not native.program.counts or port_dims(native.program) is not None)
+        and all(tensor is None or tensor.buffer.role == "output" for tensor in outputs)
         and get_fast_entry() is not None
         and has_direct_calls(native)
     )
@@ -97,21 +104,24 @@ def build_frame(memory: ContextMemory, recorded: RecordedRun) -> list[int]:
     nanoseconds = nominal_duration(memory)
     runs_alone = native.pool.threads == 1 or nanoseconds < SCHEDULING_DEFAULTS[WAKE_THRESHOLD]
     checks, patches = feed_checks(memory), pointer_patches(memory)
-    frame = [0] * fast_entry.FRAME_BODY
+    frame = [0] * entry_layout.FRAME_BODY
     results = [tensor for tensor in program.outputs.values() if tensor is not None]
     strings = python_inputs(program)
-    frame[fast_entry.ARRAY_COUNT] = len(program.inputs) + len(results) + len(strings)
-    frame[fast_entry.STRING_COUNT], frame[fast_entry.STRING_TYPE] = len(strings), id(str)
-    frame[fast_entry.FEED_COUNT], frame[fast_entry.RELOCATION_COUNT] = len(program.inputs), len(patches) // 3
-    frame[fast_entry.ARRAY_TYPE] = id(np.ndarray)
-    frame[fast_entry.RUN_FUNCTION] = tape_runner().library.addresses["run"] if runs_alone else 0
-    frame[fast_entry.TAPE], frame[fast_entry.RECORDS] = memory.slots.ctypes.data, records
-    frame[fast_entry.SCRATCH], frame[fast_entry.STRIDE] = memory.scratch.address, memory.scratch.stride
-    frame[fast_entry.STATUS] = memory.status.ctypes.data
+    frame[entry_layout.ARRAY_COUNT] = len(program.inputs) + len(results) + len(strings)
+    frame[entry_layout.STRING_COUNT], frame[entry_layout.STRING_TYPE] = len(strings), id(str)
+    frame[entry_layout.FEED_COUNT], frame[entry_layout.RELOCATION_COUNT] = (
+        len(program.inputs),
+        len(patches) // 3,
+    )
+    frame[entry_layout.ARRAY_TYPE] = id(np.ndarray)
+    frame[entry_layout.RUN_FUNCTION] = tape_runner().library.addresses["run"] if runs_alone else 0
+    frame[entry_layout.TAPE], frame[entry_layout.RECORDS] = memory.slots.ctypes.data, records
+    frame[entry_layout.SCRATCH], frame[entry_layout.STRIDE] = memory.scratch.address, memory.scratch.stride
+    frame[entry_layout.STATUS] = memory.status.ctypes.data
     if nanoseconds > MIN_GIL_RELEASE:
-        frame[fast_entry.RELEASE_GIL] = python_address("PyEval_SaveThread")
-        frame[fast_entry.ACQUIRE_GIL] = python_address("PyEval_RestoreThread")
-    frame[fast_entry.MAKE_NUMBER] = python_address("PyLong_FromSsize_t")
+        frame[entry_layout.RELEASE_GIL] = python_address("PyEval_SaveThread")
+        frame[entry_layout.ACQUIRE_GIL] = python_address("PyEval_RestoreThread")
+    frame[entry_layout.MAKE_NUMBER] = python_address("PyLong_FromSsize_t")
     return frame + checks + string_checks(recorded, strings) + patches
 
 

@@ -13,20 +13,21 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from sardonyx._src.compile.executor import fast_entry, sized_entry
-from sardonyx._src.compile.executor.fast_entry import READY, RESIZED
+from sardonyx._src.compile.executor import entry_layout
+from sardonyx._src.compile.executor.entry_layout import READY, RESIZED
 from sardonyx._src.compile.executor.pool_layout import ASSUMED_ITERATIONS, NEVER_PARALLEL, WAKE_THRESHOLD
 from sardonyx._src.compile.program.encoding.length_equations import LengthEquations
 from sardonyx._src.compile.program.encoding.port_dims import PortDims, symbol_of
-from sardonyx._src.compile.program.encoding.size_functions import ALL_STAGES
-from sardonyx._src.compile.program.encoding.size_limits import MAX_SIZE
+from sardonyx._src.compile.program.encoding.size_limits import ALL_STAGES, MAX_SIZE
 from sardonyx._src.compile.program.operands.lazy_constants import CACHE_LINE_BYTES
+from sardonyx._src.ir import Array
 from sardonyx._src.runtime.fast_path.fast_path import MIN_GIL_RELEASE, OutputShape, native_inputs
 from sardonyx._src.runtime.limits.thread_pool import SCHEDULING_DEFAULTS, tape_runner
 from sardonyx._src.runtime.programs.arrays import SLOT_BYTES, FrameSlots, get_fast_entry, python_address
 from sardonyx._src.runtime.programs.context_memory import ContextMemory
 from sardonyx._src.runtime.programs.loaded_program import LoadedProgram
 from sardonyx._src.runtime.programs.relocations import NativeSizeFunction, Slots
+from sardonyx._src.runtime.results.output_arrays import MIN_ROUNDED_BYTES, new_output
 
 
 class SizedPath:
@@ -34,6 +35,7 @@ class SizedPath:
 
     inputs: the names of the feeds.
     outputs: the shape and element type of each output in the last run; `read_outputs` renews them.
+    is_large: whether these outputs, together, have at least MIN_ROUNDED_BYTES; output_bytes: the index of their bytes in `results`.
     is_changing: whether the last run had other sizes than the one before, as the next run may have.
     placement: the `placement` of the context's memory; the path is void if that changes.
     fed_lengths, lengths, results, varying, frame: memory that native code uses.
@@ -62,9 +64,10 @@ class SizedPath:
         slots = native.varying_slots
         targets = memory.slots.ctypes.data + slots * SLOT_BYTES
         self.varying = np.stack([targets, memory.bases[native.base_indices[slots]]], axis=1).astype(np.int64)
-        self.dims = self.results[sizes.count + sized_entry.DIM_RESULTS :]
+        self.output_bytes = sizes.count + entry_layout.OUTPUT_BYTES_RESULT
+        self.dims = self.results[sizes.count + entry_layout.DIM_RESULTS :]
         frame = build_frame(self, memory, sizes, equations)
-        frame[sized_entry.MAX_BYTES] = min(max_bytes, MAX_SIZE)
+        frame[entry_layout.MAX_BYTES] = min(max_bytes, MAX_SIZE)
         self.frame: FrameSlots = np.array(frame, np.int64)
         self.enter: Callable[..., int] = entry.function(self.frame, "enter_sized")
         self.outputs: Sequence[OutputShape] = self.read_outputs()
@@ -73,6 +76,7 @@ class SizedPath:
     def read_outputs(self) -> Sequence[OutputShape]:
         """Renews `outputs` for the sizes that native code has computed last."""
         self.is_changing = True
+        self.is_large = int(self.results[self.output_bytes]) >= MIN_ROUNDED_BYTES
         dims = self.dims.tolist()
         self.outputs = [
             (tuple(dims[first:last]), dtype)
@@ -80,13 +84,19 @@ class SizedPath:
         ]
         return self.outputs
 
+    def new_outputs(self) -> list[Array]:
+        """New arrays for `outputs`."""
+        if not self.is_large:
+            return [np.empty(shape, dtype) for shape, dtype in self.outputs]
+        return [new_output(shape, dtype) for shape, dtype in self.outputs]
+
     def prepare(self, feeds: Mapping[str, object], out: object, max_bytes: int | None) -> bool:
         """Computes sizes before outputs are allocated, if they may be new or the caller has outputs; False as `fit`.
 
         max_bytes: the limit of arena, scratch and outputs for new sizes; None: that of the run before.
         """
         if max_bytes is not None:
-            self.frame[sized_entry.MAX_BYTES] = min(max_bytes, MAX_SIZE)
+            self.frame[entry_layout.MAX_BYTES] = min(max_bytes, MAX_SIZE)
         return self.fit(feeds) if self.is_changing or out is not None else True
 
     def fit(self, feeds: Mapping[str, object]) -> bool:
@@ -112,34 +122,37 @@ def build_frame(
     path: SizedPath, memory: ContextMemory, sizes: NativeSizeFunction, equations: LengthEquations
 ) -> list[int]:
     """The frame of `enter_sized`."""
-    native, ports, frame = memory.native, path.ports, [0] * sized_entry.SIZED_BODY
+    native, ports, frame = memory.native, path.ports, [0] * entry_layout.SIZED_BODY
     outputs = output_checks(path)
     patches = pointer_patches(path, memory)
-    frame[fast_entry.ARRAY_COUNT] = len(ports.inputs) + len(ports.outputs)
-    frame[fast_entry.FEED_COUNT], frame[fast_entry.RELOCATION_COUNT] = len(ports.inputs), len(patches)
-    frame[fast_entry.ARRAY_TYPE] = id(np.ndarray)
-    frame[fast_entry.TAPE], frame[fast_entry.RECORDS] = memory.slots_address, len(native.program.actions)
-    frame[fast_entry.SCRATCH], frame[fast_entry.STRIDE] = memory.scratch.address, memory.scratch.stride
-    frame[fast_entry.STATUS] = memory.status_address
-    frame[fast_entry.ACQUIRE_GIL] = python_address("PyEval_RestoreThread")
-    frame[fast_entry.MAKE_NUMBER] = python_address("PyLong_FromSsize_t")
-    frame[sized_entry.SYMBOL_COUNT] = len(path.lengths)
-    frame[sized_entry.FED_LENGTHS], frame[sized_entry.LENGTHS] = map(
+    frame[entry_layout.ARRAY_COUNT] = len(ports.inputs) + len(ports.outputs)
+    frame[entry_layout.FEED_COUNT], frame[entry_layout.RELOCATION_COUNT] = len(ports.inputs), len(patches)
+    frame[entry_layout.ARRAY_TYPE] = id(np.ndarray)
+    frame[entry_layout.TAPE], frame[entry_layout.RECORDS] = memory.slots_address, len(native.program.actions)
+    frame[entry_layout.SCRATCH], frame[entry_layout.STRIDE] = memory.scratch.address, memory.scratch.stride
+    frame[entry_layout.STATUS] = memory.status_address
+    frame[entry_layout.ACQUIRE_GIL] = python_address("PyEval_RestoreThread")
+    frame[entry_layout.MAKE_NUMBER] = python_address("PyLong_FromSsize_t")
+    frame[entry_layout.SYMBOL_COUNT] = len(path.lengths)
+    frame[entry_layout.FED_LENGTHS], frame[entry_layout.LENGTHS] = map(
         address_of, (path.fed_lengths, path.lengths)
     )
-    frame[sized_entry.SIZE_FUNCTION] = sizes.library.addresses["sizes"]
-    frame[sized_entry.RESULTS] = address_of(path.results)
-    frame[sized_entry.VARYING], frame[sized_entry.VARYING_COUNT] = address_of(path.varying), len(path.varying)
-    frame[sized_entry.ARENA_BYTES] = memory.arena.size - CACHE_LINE_BYTES
-    frame[sized_entry.THREADS], frame[sized_entry.SIZE_LIMIT] = native.pool.threads, MAX_SIZE
-    frame[sized_entry.OUTPUT_DIM_COUNT], frame[sized_entry.EQUATION_COUNT] = len(outputs), len(equations)
-    frame[sized_entry.IS_RESIZED] = address_of(memory.is_resized)
-    frame[sized_entry.RUN_ALONE] = tape_runner().library.addresses["run"]
+    frame[entry_layout.SIZE_FUNCTION] = sizes.library.addresses["sizes"]
+    frame[entry_layout.RESULTS] = address_of(path.results)
+    frame[entry_layout.VARYING], frame[entry_layout.VARYING_COUNT] = (
+        address_of(path.varying),
+        len(path.varying),
+    )
+    frame[entry_layout.ARENA_BYTES] = memory.arena.size - CACHE_LINE_BYTES
+    frame[entry_layout.THREADS], frame[entry_layout.SIZE_LIMIT] = native.pool.threads, MAX_SIZE
+    frame[entry_layout.OUTPUT_DIM_COUNT], frame[entry_layout.EQUATION_COUNT] = len(outputs), len(equations)
+    frame[entry_layout.IS_RESIZED] = address_of(memory.is_resized)
+    frame[entry_layout.RUN_ALONE] = tape_runner().library.addresses["run"]
     is_alone = native.pool.threads == 1
-    frame[sized_entry.MAX_ALONE] = NEVER_PARALLEL if is_alone else SCHEDULING_DEFAULTS[WAKE_THRESHOLD]
-    frame[sized_entry.SAVE_THREAD] = python_address("PyEval_SaveThread")
-    frame[sized_entry.MIN_RELEASE] = -1 if native.has_loops else MIN_GIL_RELEASE
-    frame[sized_entry.ITERATIONS] = ASSUMED_ITERATIONS if native.has_loops else 1
+    frame[entry_layout.MAX_ALONE] = NEVER_PARALLEL if is_alone else SCHEDULING_DEFAULTS[WAKE_THRESHOLD]
+    frame[entry_layout.SAVE_THREAD] = python_address("PyEval_SaveThread")
+    frame[entry_layout.MIN_RELEASE] = -1 if native.has_loops else MIN_GIL_RELEASE
+    frame[entry_layout.ITERATIONS] = ASSUMED_ITERATIONS if native.has_loops else 1
     frame += feed_checks(path)
     for entry in (*equation_checks(path, equations), *outputs, *patches):
         frame += entry
@@ -147,13 +160,13 @@ def build_frame(
 
 
 def feed_checks(path: SizedPath) -> list[int]:
-    """The expected properties of each feed: address of its element type, rank, and two slots for each dim.
+    """The expected properties of each feed: address of its element type, rank, two slots for each dim, and two of its count.
 
     The first dim of a symbol binds it.
     """
     bound: set[str] = set()
     checks: list[int] = []
-    for tensor in path.ports.inputs:
+    for tensor, count in zip(path.ports.inputs, path.ports.counts, strict=True):
         checks += [id(tensor.dtype.numpy), len(tensor.shape)]
         for dim in tensor.shape:
             if isinstance(dim, int):
@@ -162,17 +175,20 @@ def feed_checks(path: SizedPath) -> list[int]:
             name = symbol_of(dim)
             assert name is not None, f"{dim} is no symbol"
             number = path.native.symbol_indices[name]
-            use = sized_entry.COMPARES if name in bound else sized_entry.BINDS
+            use = entry_layout.COMPARES if name in bound else entry_layout.BINDS
             bound.add(name)
             checks += [address_of(path.fed_lengths, number), use]
+        is_fed = count != ""
+        place = address_of(path.fed_lengths, path.native.symbol_indices[count]) if is_fed else 0
+        checks += [place, tensor.dtype.numpy.itemsize]
     return checks
 
 
 def equation_checks(path: SizedPath, equations: LengthEquations) -> list[tuple[int, ...]]:
-    """For each equation: its constant, the number of its factors, and each of them after the address of its length."""
+    """For each equation: 1 if it is a bound, its constant, the number of its factors, each of them after the address of its length."""
     checks = []
     for equation in equations:
-        entry = [equation.constant, len(equation.factors)]
+        entry = [int(equation.is_bound), equation.constant, len(equation.factors)]
         for name, factor in equation.factors.items():
             entry += [address_of(path.fed_lengths, path.native.symbol_indices[name]), factor]
         checks.append(tuple(entry))

@@ -24,7 +24,7 @@ from sardonyx._src.ir import (
     Value,
 )
 from sardonyx._src.ir.types import OpaqueType
-from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.ops.run_values import RuntimeValue
 from sardonyx._src.runtime.declarations.declared_dims import DeclaredDims
 from sardonyx._src.runtime.declarations.declared_sizes import Declaration
 from sardonyx._src.runtime.feeds.foreign_tensors import foreign_array

@@ -20,6 +20,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.io.external.stored_bytes import stored_bytes
 from sardonyx._src.io.serde import to_proto
+from sardonyx._src.io.serde.tensors import Placement
 from sardonyx._src.ir import Array, Graph, Model, Tensor, Value
 from sardonyx._src.ir.walk import graphs, roots
 from sardonyx._src.ops import registry
@@ -32,13 +33,20 @@ MAX_INLINE_BYTES = 1 << 10  # size from which the record has the digest of a ten
 def digest_model(model: Model) -> ModelDigest | None:
     """The digest of a model's content; None for a model that cannot be encoded, or whose data cannot be read."""
     try:
-        record = encode(to_proto.model(model, external_digest))
+        return ModelDigest(digest_record(model, external_digest), OPERATOR_EPOCH.current())
     except SardonyxError:
         return None
-    digest = hashlib.sha256(record)
+
+
+def digest_record(model: Model, placement: Placement) -> bytes:
+    """SHA-256 of the record of a model and of the edges of its graphs.
+
+    placement: returns external-data entries that represent the elements of a tensor; None for elements in the record.
+    """
+    digest = hashlib.sha256(encode(to_proto.model(model, placement)))
     for root in roots(model):
         digest.update(encode_edges(root).tobytes())
-    return ModelDigest(digest.digest(), OPERATOR_EPOCH.current())
+    return digest.digest()
 
 
 def external_digest(tensor: Tensor) -> list[tuple[str, str]] | None:

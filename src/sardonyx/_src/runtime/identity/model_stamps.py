@@ -14,7 +14,7 @@ from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import ExternalDataError, InvalidModel
 from sardonyx._src.io.external.files import ExternalStorage
 from sardonyx._src.io.file_stamps import BytesStamp, FileStamp, FileStamps
-from sardonyx._src.io.loading.load import TEXT_SUFFIXES, ModelSource
+from sardonyx._src.io.loading.model_sources import TEXT_SUFFIXES, ModelSource
 from sardonyx._src.io.regular_files import open_regular, read_all
 from sardonyx._src.ir import Model
 from sardonyx._src.ir.walk import model_tensors

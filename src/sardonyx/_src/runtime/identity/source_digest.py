@@ -9,22 +9,19 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import sardonyx._src.compile as compile_package
 from sardonyx._src.compile.llvm.host_target import PathStamp, path_stamp
-from sardonyx._src.compile.llvm.sources import record_path
+from sardonyx._src.compile.llvm.sources import installation, record_path
 
-# The packages with the sources that determine compiled programs.
-PROGRAM_PACKAGES = ("compile", "convert", "infer", "rewrite")
+# The folders of the package with the sources that determine compiled programs.
+PROGRAM_PACKAGES = ("_src/compile", "_src/convert", "_src/infer", "_src/rewrite")
 
 
 def package_identity() -> str:
     """The identity of this process's sources; empty if the sources are not files, as in a zip archive."""
-    package = os.path.dirname(compile_package.__path__[0])
-    return installation_identity(package, sys.modules[compile_package.__name__.partition(".")[0]].__version__)
+    return installation_identity(*installation())
 
 
 def installation_identity(package: str, version: str) -> str:

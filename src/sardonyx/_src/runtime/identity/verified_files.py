@@ -48,7 +48,7 @@ def record_verified(stamp: FileStamp) -> None:
 
 
 def record_when_flushed(stamp: FileStamp) -> None:
-    """Records that a file which this process has just written is intact, once the system has written it to the disk.
+    """Records that a file which a process may have just written is intact, once the system has written it to the disk.
 
     A thread waits for the disk, which takes seconds for the weights of a large model.  If the process ends before, there
     is no record, and the next process verifies the file: after a power loss it may be damaged.

@@ -9,12 +9,15 @@ from __future__ import annotations
 import logging
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.block_quantized.word_packing import NIBBLE_WORDS, WORDS
 from sardonyx._src.compile.kernels.gemm.packing.packing_kernel import PACKING_KERNEL
+from sardonyx._src.compile.kernels.winograd.cost_model import TRANSFORMS
+from sardonyx._src.compile.kernels.winograd.weight_kernel import weight_kernel
 from sardonyx._src.compile.llvm.compile_workers import CompileJob, WorkerPool, encode_request
 from sardonyx._src.compile.llvm.jit import Module, compile_module, host_target
 from sardonyx._src.compile.llvm.kernel_library import cached_path, write_library
@@ -24,12 +27,14 @@ from sardonyx._src.compile.program import Kernel
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.io.private_files import make_private_folder
 from sardonyx._src.ir import Model
+from sardonyx._src.runtime.kernel_library.interpreters import interpreter_modules
 from sardonyx._src.runtime.kernel_library.machine_files import library_files, marker_of
 from sardonyx._src.runtime.kernel_library.variants import variant_models
 from sardonyx._src.runtime.limits.thread_pool import run_loop_module
 from sardonyx._src.runtime.programs.arrays import FIELDS, entry_module
 
-PACKING_KERNELS = (PACKING_KERNEL, WORDS, NIBBLE_WORDS)  # called while weights are packed, by no program
+# Called while weights are packed, by no program.
+PACKING_KERNELS = (PACKING_KERNEL, WORDS, NIBBLE_WORDS, *map(weight_kernel, TRANSFORMS))
 WORKER_MODULES = 200  # after which a worker ends, since LLVM frees its memory with its process
 UNUSED_SECONDS = 30 * 86400.0  # after which libraries of other sources are removed
 MAX_DATA_BYTES = 2 << 30
@@ -48,10 +53,12 @@ def kernels_of(models: Iterable[Model], target: Target) -> Iterator[Kernel]:
 
 
 def library_modules(kernels: Iterable[Kernel], target: Target) -> dict[str, Module]:
-    """The modules of a library by their names: kernels, and what every program needs."""
-    distinct = {kernel.key: kernel for kernel in (*PACKING_KERNELS, *kernels)}
-    modules = [kernel_module(kernel, target) for kernel in distinct.values()]
-    modules += [run_loop_module(target), entry_module(target, FIELDS)]
+    """The modules of a library by their names: kernels, those of most models first, and what every program needs."""
+    every = [*PACKING_KERNELS, *kernels]
+    uses = Counter(kernel.key for kernel in every)
+    distinct = {kernel.key: kernel for kernel in every}
+    modules = [kernel_module(distinct[key], target) for key, _ in uses.most_common()]
+    modules += [run_loop_module(target), entry_module(target, FIELDS), *interpreter_modules(target)]
     return {module.name: module for module in modules}
 
 

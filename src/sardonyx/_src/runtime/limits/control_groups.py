@@ -44,9 +44,10 @@ def mount_folders(mount: Path, controller: str, controllers: str) -> list[Path]:
     return [mount / controller, mount / controllers] if controllers != controller else [mount / controller]
 
 
-def read_words(path: Path) -> list[str]:
+def read_words(path: Path | str) -> list[str]:
     """The words of a file; none if it cannot be read."""
     try:
-        return path.read_text().split()
+        with open(path, "rb", buffering=0) as file:
+            return file.read().decode(errors="replace").split()
     except OSError:
         return []

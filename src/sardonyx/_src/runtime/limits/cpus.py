@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 from sardonyx._src.runtime.limits.control_groups import ROOT, read_group_limits
+from sardonyx._src.threads import affinity_count
 
 
 def available_cpus() -> int:
@@ -15,13 +15,6 @@ def available_cpus() -> int:
     count = affinity_count()
     limit = quota_of_process()
     return max(1, count if limit is None else min(count, limit))
-
-
-def affinity_count() -> int:
-    """The processors that the calling thread may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 @cache

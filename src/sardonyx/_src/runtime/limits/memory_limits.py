@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from sardonyx._src.ops.api import RunLimits
+from sardonyx._src.ops.run_values import RunLimits
 from sardonyx._src.runtime.limits.control_groups import ROOT, read_group_limits, read_words
 
 # Numerator and denominator of the share of one run; the rest is for weights, feeds, and other work of the process.

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sardonyx._src.compile.executor import status
 from sardonyx._src.compile.program.steps.program import Program, stage_of
 from sardonyx._src.errors import LimitError
 from sardonyx._src.interp.run_state import RunState
 from sardonyx._src.ir.dims import evaluate
-from sardonyx._src.ops.api import RunLimits
+from sardonyx._src.ops.run_values import RunLimits
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # Names of guards, which are the keys of `SessionStats.bailouts`.  A guard of dims has its text as its name (`program.steps.guards`).
 INDEX_OUT_OF_RANGE = "index out of range"
 INVALID_SIZE = "negative or overflowing size"
 MEMORY_LIMIT = "memory limit"
+NEGATIVE_COUNT = "negative count"
 FALLBACK_SHAPE = "shape of a fallback result"
 EMPTY_SCAN_OUTPUT = "scan output of a loop without iterations"
 OVERRIDDEN_INITIALIZER = "overridden initializer"

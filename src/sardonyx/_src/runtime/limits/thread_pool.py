@@ -12,24 +12,25 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import logging
 import os
 import signal
 import sys
 import threading
 from collections.abc import Callable
 from dataclasses import field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.executor import pool_layout as layout
-from sardonyx._src.compile.executor import tape
 from sardonyx._src.compile.llvm.cache import default_cache
 from sardonyx._src.compile.llvm.executable_memory import function_address, map_private_memory
-from sardonyx._src.compile.llvm.jit import Module, host_target, load
 from sardonyx._src.dataclass import dataclass
+from sardonyx._src.logs import get_logger
 from sardonyx._src.phases import phase
 from sardonyx._src.runtime.limits.cpus import available_cpus
+
+if TYPE_CHECKING:
+    from sardonyx._src.compile.llvm.jit import Module
 
 SLOT_BYTES = 8
 FALSE_SHARING_BYTES = 128  # two cache lines: the distance between memory that different threads write
@@ -57,7 +58,7 @@ HAS_THREADS = sys.platform != "win32"
 # Signals that a fault of the thread itself raises.  They are not blocked, so that fault handlers can report them.
 FAULT_SIGNALS = {"SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL"}
 Run = Callable[[int, int, int, int, int, int, int, int], int]
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,20 @@ class FunctionTable(Protocol):
 
 
 def run_loop_module(target: Target) -> Module:
-    return Module("run loop", lambda: tape.tape_module(target))
+    from sardonyx._src.compile.llvm.jit import Module  # lazy: programs from files have the code
+
+    def text() -> str:
+        from sardonyx._src.compile.executor import tape  # lazy: so have libraries and the cache
+
+        return tape.tape_module(target)
+
+    return Module("run loop", text)
+
+
+def load_run_loop() -> FunctionTable:
+    from sardonyx._src.compile.llvm.jit import host_target, load  # lazy, too
+
+    return load(run_loop_module(host_target()), ["run", "work"], default_cache())
 
 
 class TapeRunner:
@@ -123,7 +137,7 @@ class TapeRunner:
 
     def __init__(self, library: FunctionTable | None = None) -> None:
         """library: a saved program that contains the run loop; None: the run loop is compiled."""
-        self.library = library or load(run_loop_module(host_target()), ["run", "work"], default_cache())
+        self.library = library or load_run_loop()
         word, pointer = ctypes.c_int64, ctypes.c_void_p
         types = (pointer, word, word, pointer, word, pointer, word, pointer)
         self.run: Run = ctypes.CFUNCTYPE(word, *types)(self.library.addresses["run"])

@@ -10,23 +10,27 @@ import ctypes
 import sys
 from collections.abc import Callable
 from functools import cache
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sardonyx._src.compile.codegen import Target
-from sardonyx._src.compile.executor import fast_entry, sized_entry
+from sardonyx._src.compile.executor import entry_layout
 from sardonyx._src.compile.llvm.cache import default_cache
-from sardonyx._src.compile.llvm.jit import Module, host_target, load
 from sardonyx._src.runtime.limits.thread_pool import FunctionTable
 
-FrameSlots = NDArray[np.int64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sardonyx._src.compile.llvm.jit import Module
+
+FrameSlots: TypeAlias = "NDArray[np.int64]"
 SLOT_BYTES = 8
 METH_FASTCALL = 0x80  # calling convention of CPython: the arguments are passed as an array
 # Index of the first field after the object header, whose last field is the address of the type.
 FIRST = object.__basicsize__ // SLOT_BYTES
 # Fields of an array in their order: data, rank, dims, strides, base, dtype, flags.
-FIELDS = fast_entry.ArrayFields(
+FIELDS = entry_layout.ArrayFields(
     type_object=FIRST - 1, data=FIRST, rank=FIRST + 1, dims=FIRST + 2, dtype=FIRST + 5, flags=FIRST + 6
 )
 
@@ -49,7 +53,7 @@ class FastEntry:
         self.library = library
         self.methods = {
             name: PyMethodDef(name.encode(), library.addresses[name], METH_FASTCALL, None)
-            for name in sized_entry.ENTRIES
+            for name in entry_layout.ENTRIES
         }
         self.make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object)(
             python_address("PyCFunction_NewEx")
@@ -64,16 +68,25 @@ class FastEntry:
 ENTRIES: list[FastEntry] = []  # the only fast entry of this process, once it is needed
 
 
-def entry_module(target: Target, fields: fast_entry.ArrayFields) -> Module:
+def entry_module(target: Target, fields: entry_layout.ArrayFields) -> Module:
     """The module of the fast entries.  fields: the positions of the fields of arrays, which NumPy determines."""
-    return Module(f"fast entries {fields}", lambda: sized_entry.entry_module(target, fields))
+    from sardonyx._src.compile.llvm.jit import Module  # lazy: programs from files have the code
+
+    def text() -> str:
+        from sardonyx._src.compile.executor import sized_entry  # lazy: so have libraries and the cache
+
+        return sized_entry.entry_module(target, fields)
+
+    return Module(f"fast entries {fields}", text)
 
 
 def get_fast_entry() -> FastEntry | None:
     """The native functions; None where arrays have another layout or threads run without Python's lock."""
     if not ENTRIES and is_layout_known():
+        from sardonyx._src.compile.llvm.jit import host_target, load  # lazy, too
+
         ENTRIES.append(
-            FastEntry(load(entry_module(host_target(), FIELDS), sized_entry.ENTRIES, default_cache()))
+            FastEntry(load(entry_module(host_target(), FIELDS), entry_layout.ENTRIES, default_cache()))
         )
     return ENTRIES[0] if ENTRIES else None
 
@@ -99,7 +112,7 @@ def matches_layout(array: NDArray[np.generic]) -> bool:
     if np.ndarray.__basicsize__ < (FIELDS.flags + 1) * SLOT_BYTES:
         return False
     memory = (ctypes.c_int64 * (FIELDS.flags + 1)).from_address(id(array))
-    rank, flags = memory[FIELDS.rank] & 0xFFFFFFFF, memory[FIELDS.flags] & fast_entry.REQUIRED_FLAGS
+    rank, flags = memory[FIELDS.rank] & 0xFFFFFFFF, memory[FIELDS.flags] & entry_layout.REQUIRED_FLAGS
     if memory[FIELDS.type_object] != id(np.ndarray) or rank != array.ndim:
         return False
     dims = (ctypes.c_int64 * rank).from_address(memory[FIELDS.dims]) if rank else ()
@@ -107,7 +120,7 @@ def matches_layout(array: NDArray[np.generic]) -> bool:
         memory[FIELDS.data] == array.ctypes.data
         and memory[FIELDS.dtype] == id(array.dtype)
         and tuple(dims) == array.shape
-        and (flags == fast_entry.REQUIRED_FLAGS) == (array.flags.c_contiguous and array.flags.aligned)
+        and (flags == entry_layout.REQUIRED_FLAGS) == (array.flags.c_contiguous and array.flags.aligned)
         and matches_element(array.dtype)
     )
 

@@ -13,9 +13,8 @@ import numpy as np
 
 from sardonyx._src.compile.executor import status
 from sardonyx._src.compile.program import Buffer, TensorView
-from sardonyx._src.compile.program.encoding import size_functions
-from sardonyx._src.compile.program.encoding.encoding import ARENA_BASE, SLOTS_BASE, STATUS_BASE
 from sardonyx._src.compile.program.encoding.size_limits import MAX_SIZE
+from sardonyx._src.compile.program.encoding.slot_bases import ARENA_BASE, SLOTS_BASE, STATUS_BASE
 from sardonyx._src.compile.program.operands.lazy_constants import CACHE_LINE_BYTES
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.interp.run_control import RunControl
@@ -236,6 +235,9 @@ class ContextMemory:
     def slot_offset(self, slot: int) -> int:
         """The byte offset of a slot of run-time size in the arena."""
         if self.slot_offsets is None:
+            # Lazy: few programs have slots of run-time size.
+            from sardonyx._src.compile.program.encoding.size_functions import max_aligned_size
+
             plan = self.native.plan
             self.slot_sizes = self.slot_sizes or [
                 tuple({b.size for b in each.buffers}) for each in plan.slots
@@ -243,7 +245,7 @@ class ContextMemory:
             self.slot_offsets, total = [], plan.size
             for sizes in self.slot_sizes:
                 self.slot_offsets.append(total)
-                total += size_functions.max_aligned_size(self.sizes, sizes)
+                total += max_aligned_size(self.sizes, sizes)
         return self.slot_offsets[slot]
 
     def shape(self, tensor: TensorView) -> tuple[int, ...]:

@@ -8,12 +8,13 @@ import numpy as np
 
 from sardonyx._src.compile.executor.pool_layout import JUMP, RECORD_SLOTS
 from sardonyx._src.compile.program import Buffer
-from sardonyx._src.compile.program.memory.memory_plan import MemoryPlan
+from sardonyx._src.compile.program.memory.arena import MemoryPlan
 from sardonyx._src.compile.program.steps.assumptions import Assumption
-from sardonyx._src.compile.program.steps.program import FallbackOp, Program, stage_of
+from sardonyx._src.compile.program.steps.program import COUNT_AXIS, FallbackOp, Program, stage_of
 from sardonyx._src.io.map_guard import MapGuard
-from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.ops.run_values import RuntimeValue
 from sardonyx._src.runtime.fallbacks.fallback_ops import FallbackRunner
+from sardonyx._src.runtime.limits.run_limits import NEGATIVE_COUNT, Bailout
 from sardonyx._src.runtime.limits.thread_pool import ThreadPool
 from sardonyx._src.runtime.programs.relocations import SizeFunction, Slots
 from sardonyx._src.runtime.programs.stats import RunCounters
@@ -84,10 +85,16 @@ class LoadedProgram:
         return sum(isinstance(action, FallbackOp) for action in self.program.actions)
 
     def input_sizes(self, feeds: Mapping[str, RuntimeValue]) -> tuple[int, ...]:
-        """The sizes of fed arrays on which slots depend, in the order of the program's symbols."""
+        """The sizes of fed arrays, and fed counts, on which slots depend, in the order of the program's symbols."""
         return tuple(dim_size(feeds[name], axis) for name, axis in self.program.sizes.values())
 
 
 def dim_size(value: RuntimeValue, axis: int) -> int:
+    """The length of an axis, or the fed count; raises Bailout for a negative one."""
     assert isinstance(value, np.ndarray), "only tensors have sizes"
-    return int(value.shape[axis])
+    if axis != COUNT_AXIS:
+        return int(value.shape[axis])
+    count = int(value.item())
+    if count < 0:
+        raise Bailout(NEGATIVE_COUNT)
+    return count

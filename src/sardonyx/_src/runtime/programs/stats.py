@@ -5,7 +5,6 @@ Runs on the fast path are counted in the execution context that runs them, witho
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 import warnings
@@ -17,9 +16,10 @@ from sardonyx._src.compile.program import EXACT, Precision
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import CompilationError, CompilerWarning
 from sardonyx._src.interp.run_control import Cancellation
+from sardonyx._src.logs import get_logger
 from sardonyx._src.runtime.declarations.shape_policy import ShapeReports
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 STATS_LOCK = threading.Lock()
 Stage: TypeAlias = Literal["reference", "library", "compiled"]
 
@@ -47,8 +47,8 @@ class SessionStats:
     amplified_runs: verified runs that differ by more than the tolerances although every step is right, since the model
         amplifies rounding errors.
     largest_error: the largest difference of two elements in verified runs, relative to the largest element of the output.
-    library_kernels: the kernels of these programs whose code comes from the library for the processor's class; a kernel of
-        two programs counts twice.
+    library_kernels: the kernels of these programs whose code comes from the library for the processor's class, those that its
+        interpreter computes included, until compiled kernels replace these; a kernel of two programs counts twice.
     compiled_kernels: the other kernels, which LLVM has compiled on a machine of the user, now or earlier.
     uncached: why the disk cache does not have the program that this session compiled, as a folder that cannot be written to,
         so that the next process compiles the model again; empty if it has the program, or if the model is from no file.
@@ -114,6 +114,12 @@ class RunCounters:
             self.library_kernels += library_kernels
             self.compiled_kernels += compiled_kernels
 
+    def count_replaced(self) -> None:
+        """Counts an interpreted kernel, which was the library's, as a compiled one."""
+        with STATS_LOCK:
+            self.library_kernels -= 1
+            self.compiled_kernels += 1
+
     def count_compilation(self) -> None:
         with STATS_LOCK:
             self.compilations += 1
@@ -129,8 +135,8 @@ class RunCounters:
         """Counts and logs a failed guard: its first failure as a warning, the others for debugging only."""
         with STATS_LOCK:
             count = self.bailouts[guard] = self.bailouts.get(guard, 0) + 1
-        level = logging.WARNING if count == 1 else logging.DEBUG
-        log.log(level, "guard failed: %s; %s (counted in session.stats.bailouts)", guard, consequence)
+        report = log.warning if count == 1 else log.debug
+        report("guard failed: %s; %s (counted in session.stats.bailouts)", guard, consequence)
 
     def record_compiler_fault(self, error: CompilationError) -> None:
         """Counts and logs a failure of the compiler; `warn` will report the first one."""

@@ -1,21 +1,74 @@
-"""Arrays of the caller that receive the outputs of a run: `Session.run(out=...)`."""
+"""Arrays that receive the outputs of a run: those of the caller (`Session.run(out=...)`), and new ones of changing sizes."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import OutputError
 from sardonyx._src.ir import Array
-from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.ops.run_values import RuntimeValue
 from sardonyx._src.suggestions import suggest
 
 OutputArrays = Mapping[str, Array]
+MIN_ROUNDED_BYTES = 1 << 15  # of outputs of changing sizes
+MAX_ROOM = 1.125  # the rounded size over the size
 
 
-def check_output_arrays(out: object, names: Iterable[str], feeds: object) -> None:
-    """Raises OutputError unless each array is for an output, writeable, contiguous, and shares no memory with others or feeds."""
+@dataclass(frozen=True, slots=True)
+class OutputMemory:
+    """The arrays of a caller that receive outputs.
+
+    arrays: by output name.
+    fed: the inputs to which an array is fed as well, by output name.
+    """
+
+    arrays: OutputArrays
+    fed: Mapping[str, str]
+
+    def place(
+        self,
+        types: Sequence[tuple[tuple[int, ...], np.dtype[np.generic]]],
+        names: Sequence[str],
+        in_place: Mapping[str, str],
+    ) -> list[Array]:
+        """The arrays that a run fills, for outputs of these shapes and element types: the caller's, or new ones.
+
+        A fed array is filled only if the program may write the output in the memory of its input, as `in_place` says.
+        """
+        placed = []
+        for name, (shape, dtype) in zip(names, types, strict=True):
+            array = self.arrays.get(name)
+            if array is not None:
+                require_fit(array, shape, dtype, name)
+            if array is None or (name in self.fed and self.fed[name] != in_place.get(name)):
+                array = np.empty(shape, dtype)
+            placed.append(array)
+        return placed
+
+    def copy(self, results: dict[str, RuntimeValue]) -> dict[str, RuntimeValue]:
+        """Copies results into the arrays, which then take their places in the dict `results`; returns this dict."""
+        for name, array in self.arrays.items():
+            result = results.get(name)
+            if result is array:
+                continue
+            if not isinstance(result, np.ndarray):
+                what = f"out[{name!r}] must be left out: the output is {type(result).__name__}, no tensor"
+                raise OutputError(what, name=name)
+            require_fit(array, result.shape, result.dtype, name)[...] = result
+            results[name] = array
+        return results
+
+
+def check_output_arrays(out: object, names: Iterable[str], feeds: object) -> OutputMemory:
+    """The arrays of `out`.
+
+    Raises OutputError unless each array is for an output, writeable, contiguous, and shares no memory with others or with
+    feeds, unless it is one fed array itself.
+    """
     if not isinstance(out, Mapping):
         raise OutputError(f"out must be a mapping of output names to arrays; got {out!r}", name="out")
     known = set(names)
@@ -27,14 +80,24 @@ def check_output_arrays(out: object, names: Iterable[str], feeds: object) -> Non
         if not isinstance(array, np.ndarray) or not array.flags.carray:
             what = "must be an array that is writeable, aligned and contiguous in C order"
             raise OutputError(f"out[{name!r}] {what}", name=name)
-    fed = feeds.values() if isinstance(feeds, Mapping) else ()
-    memory = sorted((*ranges_of(out.values(), is_out=True), *ranges_of(fed, is_out=False)))
+    arrays = dict(feeds) if isinstance(feeds, Mapping) else {}
+    fed = find_fed(out, arrays)
+    others = [value for name, value in arrays.items() if name not in fed.values()]
+    memory = sorted((*ranges_of(out.values(), is_out=True), *ranges_of(others, is_out=False)))
     end = end_of_out = 0  # of all ranges so far, and of those of `out`; feeds may overlap each other
     for start, stop, is_out in memory:
         if start < (end if is_out else end_of_out):
-            raise OutputError("arrays of out must not share memory with feeds or with each other", name="out")
+            what = "arrays of out must not share memory with each other, nor with feeds, unless they are one fed array"
+            raise OutputError(what, name="out")
         end = max(end, stop)
         end_of_out = max(end_of_out, stop if is_out else 0)
+    return OutputMemory(out, fed)
+
+
+def find_fed(out: OutputArrays, feeds: Mapping[str, object]) -> dict[str, str]:
+    """For each array of `out` that is a fed array, too, the name of the input."""
+    inputs = {id(value): name for name, value in feeds.items()}
+    return {name: inputs[id(array)] for name, array in out.items() if id(array) in inputs}
 
 
 def ranges_of(values: Iterable[object], *, is_out: bool) -> Iterable[tuple[int, int, bool]]:
@@ -56,23 +119,16 @@ def require_fit(array: Array, shape: tuple[int, ...], dtype: np.dtype[np.generic
     return array
 
 
-def place_outputs(
-    types: Sequence[tuple[tuple[int, ...], np.dtype[np.generic]]], names: Sequence[str], out: OutputArrays
-) -> list[Array]:
-    """The arrays that a run fills, for outputs of these shapes and element types: those in `out`, or new ones."""
-    return [
-        require_fit(out[name], shape, dtype, name) if name in out else np.empty(shape, dtype)
-        for name, (shape, dtype) in zip(names, types, strict=True)
-    ]
+def new_output(shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
+    """A new array for an output whose sizes differ from run to run, like a cache that grows by a token.
 
-
-def copy_outputs(results: dict[str, RuntimeValue], out: OutputArrays) -> dict[str, RuntimeValue]:
-    """Copies results into the arrays of `out`, which then take their places in the dict `results`; returns this dict."""
-    for name, array in out.items():
-        result = results.get(name)
-        if not isinstance(result, np.ndarray):
-            what = f"out[{name!r}] must be left out: the output is {type(result).__name__}, no tensor"
-            raise OutputError(what, name=name)
-        require_fit(array, result.shape, result.dtype, name)[...] = result
-        results[name] = array
-    return results
+    A large one has memory of a rounded size, at most an eighth more.  So the next runs get memory that earlier results have
+    freed, and the system need not map new pages for each run.
+    """
+    count = math.prod(shape)
+    size = count * dtype.itemsize
+    if size < MIN_ROUNDED_BYTES:
+        return np.empty(shape, dtype)
+    step = 1 << (size.bit_length() - 4)
+    room = -(-size // step) * step
+    return np.empty(room // dtype.itemsize, dtype)[:count].reshape(shape)

@@ -14,7 +14,7 @@ from sardonyx._src.ir import (
     TensorType,
     Type,
 )
-from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.ops.run_values import RuntimeValue
 
 TENSOR_CLASSES = (np.ndarray, np.generic)  # np.generic: the numbers in maps are NumPy scalars
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from sardonyx._src.arguments import texts_of
 from sardonyx._src.errors import OutputError
-from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.ops.run_values import RuntimeValue
 from sardonyx._src.runtime.declarations.declared_dims import DeclaredDims
 from sardonyx._src.runtime.declarations.declared_sizes import Declaration
 from sardonyx._src.runtime.results.result_types import describe_value, matches_type

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from sardonyx._src.compile.executor import status
-from sardonyx._src.compile.executor.fast_entry import DONE, FAULT
+from sardonyx._src.compile.executor.entry_layout import DONE, FAULT
 from sardonyx._src.compile.program import Step
 from sardonyx._src.compile.program.encoding.length_equations import LengthEquations
 from sardonyx._src.compile.program.steps.assumptions import (
@@ -34,7 +34,7 @@ from sardonyx._src.compile.program.steps.program import (
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.interp.run_state import Frame, RunState
 from sardonyx._src.ir import Array, Value
-from sardonyx._src.ops.api import RuntimeValue, as_run_value
+from sardonyx._src.ops.run_values import RuntimeValue, as_run_value
 from sardonyx._src.runtime.fallbacks.fallback_ops import check_result
 from sardonyx._src.runtime.fast_path.call_values import shape_of
 from sardonyx._src.runtime.fast_path.fallback_calls import FallbackCalls
@@ -234,6 +234,8 @@ class ExecutionContext:
             if self.comparable_runs >= MIN_VALIDATED_RUNS and self.fast_path is None:
                 self.fast_path = SizedPath(self.memory, self.max_bytes, equations)
             return
+        if self.native.program.counts:
+            return  # shapes alone do not say that sizes are those of an earlier run
         self.validated_runs += 1
         if self.validated_runs >= MIN_VALIDATED_RUNS and self.fast_path is None:
             self.fast_path = build_fast_path(self.memory, self.recorded)

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy import empty
 
-from sardonyx._src.compile.executor.fast_entry import DONE, READY, RESIZED
-from sardonyx._src.compile.llvm.jit import compile_target
+from sardonyx._src.compile.executor.entry_layout import DONE, READY, RESIZED
 from sardonyx._src.compile.llvm.kernel_origin import kernels_from
-from sardonyx._src.compile.llvm.loaded_kernels import count_library_kernels
 from sardonyx._src.compile.program import EXACT, Buffer, Precision
 from sardonyx._src.compile.program.encoding.executable import Executable
 from sardonyx._src.compile.program.encoding.length_equations import LengthEquations
-from sardonyx._src.compile.program.memory.memory_plan import MemoryPlan
+from sardonyx._src.compile.program.memory.arena import MemoryPlan
 from sardonyx._src.compile.program.steps.assumptions import Assumptions
 from sardonyx._src.compile.program.steps.program import Program
 from sardonyx._src.compile.program.verification.defects import typed_defects
@@ -26,7 +23,7 @@ from sardonyx._src.interp.run_state import RandomSource, RunState
 from sardonyx._src.io.map_guard import MapGuard
 from sardonyx._src.ir import Array, Model
 from sardonyx._src.ir.walk import model_tensors
-from sardonyx._src.ops.api import RunLimits, RuntimeValue, as_plain_value
+from sardonyx._src.ops.run_values import RunLimits, RuntimeValue, as_plain_value
 from sardonyx._src.runtime.fallbacks.fallback_ops import FallbackRunner
 from sardonyx._src.runtime.fast_path.fast_path import FastPath, has_fast_path, runs_natively
 from sardonyx._src.runtime.fast_path.recorded_run import ChangedResult
@@ -34,12 +31,13 @@ from sardonyx._src.runtime.fast_path.sized_path import SizedPath, has_sized_path
 from sardonyx._src.runtime.limits.run_limits import Bailout
 from sardonyx._src.runtime.limits.thread_pool import get_thread_pool
 from sardonyx._src.runtime.programs.loaded_program import LoadedProgram
-from sardonyx._src.runtime.programs.relocations import SizeFunctionLoader, find_relocations, process_bases
+from sardonyx._src.runtime.programs.relocations import find_relocations
 from sardonyx._src.runtime.programs.stats import RunCounters
-from sardonyx._src.runtime.results.output_arrays import OutputArrays, place_outputs
+from sardonyx._src.runtime.results.output_arrays import OutputMemory
 from sardonyx._src.runtime.runs.execution_context import ExecutionContext
 
 if TYPE_CHECKING:
+    from sardonyx._src.rewrite.support.evaluate import Evaluate
     from sardonyx._src.runtime.fallbacks.native_subgraphs import SubgraphCompiler
     from sardonyx._src.runtime.programs.memory_report import MemoryReport
 
@@ -54,6 +52,10 @@ class NativeProgram(LoadedProgram):
     def __init__(
         self, executable: Executable, threads: int | None = None, counters: RunCounters | None = None
     ) -> None:
+        # Lazy: programs from files have their code.
+        from sardonyx._src.compile.llvm.loaded_kernels import count_library_kernels, interpreted_kernels
+        from sardonyx._src.runtime.programs.compiled_addresses import SizeFunctionLoader, process_bases
+
         self.executable, program, encoding = executable, executable.program, executable.encoding
         self.initialize(program, executable.plan, counters)
         size_function = SizeFunctionLoader(program, encoding)
@@ -62,7 +64,7 @@ class NativeProgram(LoadedProgram):
         self.fixed_slots = np.array([v if isinstance(v, int) else 0 for v in encoding.values], np.int64)
         self.base_indices = np.array(encoding.bases, np.int64)
         self.varying_slots = np.flatnonzero([not isinstance(v, int) for v in encoding.values])
-        self.bases = process_bases(encoding)
+        self.bases = process_bases(encoding, self.pool.threads)
         self.relocations = find_relocations(encoding.extra_bases, self.base_indices)
         self.size_function = size_function.load()
         self.has_fast_path = has_fast_path(self)
@@ -74,11 +76,32 @@ class NativeProgram(LoadedProgram):
         )
         library_kernels = count_library_kernels(program.kernels)
         self.counters.count_program(library_kernels, len(program.kernels) - library_kernels)
+        interpreted = interpreted_kernels(program.kernels)
+        self.replace_interpreted([(encoding.extra_bases[kernel], kernel.key) for kernel in interpreted])
 
     def initialize(self, program: Program, plan: MemoryPlan, counters: RunCounters | None) -> None:
         super().initialize(program, plan, counters)
         self.contexts: list[ExecutionContext] = []
         self.idle_contexts: deque[ExecutionContext] = deque()
+
+    def replace_interpreted(self, kernels: Sequence[tuple[int, str]]) -> None:
+        """Has interpreted kernels replaced in the background.  kernels: the base of each in `bases`, and its key."""
+        if kernels:
+            from sardonyx._src.runtime.programs.kernel_replacement import (
+                request_kernels,
+            )  # lazy: libraries have most
+
+            request_kernels(self, kernels)
+
+    def replace_kernel(self, base: int, address: int) -> None:
+        """Replaces the code of a kernel by code with equal results; runs that go on call either.  base: its index in `bases`."""
+        self.bases[base] = address
+        slots = np.flatnonzero(self.base_indices == base).tolist()
+        for context in tuple(self.contexts):
+            context.memory.bases[base] = address
+            for slot in slots:  # one store each, which native code sees whole
+                context.memory.slots[slot] = address
+        self.counters.count_replaced()
 
     @property
     def fast_path_runs(self) -> int:
@@ -131,13 +154,13 @@ class NativeProgram(LoadedProgram):
         self,
         feeds: object,
         control: RunControl | None = None,
-        out: OutputArrays | None = None,
+        out: OutputMemory | None = None,
         max_bytes: int | None = None,
     ) -> dict[str, RuntimeValue] | None:
         """The outputs, on the fast path; None for feeds that differ in type or shape from the feeds of validated runs.
 
         control: whether the run must end; None: only if the session cancels it from now on.
-        out: arrays that receive outputs.
+        out: arrays that receive outputs; those that it cannot write are returned in new arrays.
         max_bytes: the limit on the memory of a run of new sizes; None: that of validated runs.
         """
         if self.map_guard:
@@ -154,9 +177,9 @@ class NativeProgram(LoadedProgram):
             if type(fast_path) is SizedPath and not fast_path.prepare(feeds, out, max_bytes):
                 return None
             if out is None:
-                outputs = [empty(shape, dtype) for shape, dtype in fast_path.outputs]
+                outputs = fast_path.new_outputs()
             elif fast_path.calls is None:
-                outputs = place_outputs(fast_path.outputs, self.output_names, out)
+                outputs = out.place(fast_path.outputs, self.output_names, self.program.in_place)
             else:
                 return None
             if fast_path.calls is not None:
@@ -164,7 +187,8 @@ class NativeProgram(LoadedProgram):
                 return self.try_calls(context, fast_path, feeds, outputs, control)
             state = fast_path.enter(*map(feeds.get, fast_path.inputs), *outputs)
             if state == RESIZED and isinstance(fast_path, SizedPath):
-                outputs = [empty(shape, dtype) for shape, dtype in fast_path.read_outputs()]
+                fast_path.read_outputs()
+                outputs = fast_path.new_outputs()
                 state = fast_path.enter(*map(feeds.get, fast_path.inputs), *outputs)
             if state == READY:
                 control = control or RunControl(self.cancellation, started_at)
@@ -243,6 +267,7 @@ def compile_for_host(
     tolerant, assumptions, precision: as of `compile_model`.
     """
     # Lazy imports: cached and saved programs run without the compiler, which is slow to import.
+    from sardonyx._src.compile.llvm.jit import compile_target
     from sardonyx._src.compile.pipeline import compile_model
     from sardonyx._src.runtime.programs.async_compilation import compile_runner_async
 
@@ -255,7 +280,30 @@ def compile_for_host(
         tolerant=tolerant,
         assumptions=assumptions,
         precision=precision,
+        evaluate=constant_evaluation(tolerant=tolerant),
     )
+
+
+def constant_evaluation(*, tolerant: bool) -> Evaluate:
+    """The evaluation of nodes on constants, by programs for this machine where their bits depend on kernels.
+
+    tolerant: as of `compile_model`.
+    """
+    # Lazy imports: cached and saved programs run without the compiler, which is slow to import.
+    from sardonyx._src.compile.llvm.host_target import compile_for_class
+    from sardonyx._src.compile.llvm.jit import host_target
+    from sardonyx._src.compile.pipeline import compile_model
+    from sardonyx._src.rewrite.support.evaluate import FOLDING_LIMITS, evaluate_fixed_bits
+    from sardonyx._src.runtime.runs.native_constants import native_evaluation
+
+    def run(model: Model, feeds: Mapping[str, Array]) -> Mapping[str, RuntimeValue]:
+        with compile_for_class(""):
+            executable = compile_model(
+                model, host_target(), verify=True, tolerant=tolerant, evaluate=evaluate_fixed_bits
+            )
+            return NativeProgram(executable, threads=1).run(feeds, FOLDING_LIMITS, RandomSource())
+
+    return native_evaluation(run)
 
 
 def subgraph_compiler(threads: int | None, counters: RunCounters, precision: Precision) -> SubgraphCompiler:

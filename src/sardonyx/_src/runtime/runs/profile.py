@@ -21,7 +21,7 @@ from sardonyx._src.errors import EvaluationError
 from sardonyx._src.interp.run_state import Frame, RandomSource, RunState
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir.dims import evaluate
-from sardonyx._src.ops.api import RunLimits, RuntimeValue
+from sardonyx._src.ops.run_values import RunLimits, RuntimeValue
 from sardonyx._src.runtime.limits.run_limits import Bailout
 from sardonyx._src.runtime.limits.thread_pool import get_thread_pool
 from sardonyx._src.runtime.runs.execution_context import ExecutionContext
@@ -152,19 +152,28 @@ def measure_peaks(read_bytes: int = COPY_BYTES) -> MachinePeak:
     units = COPY_BYTES // (4 * lanes * peak.VECTORS_PER_UNIT)
     seconds = time_kernel(peak.COPY_KERNEL, units, source.ctypes.data, destination.ctypes.data)
     constants = source if read_bytes <= COPY_BYTES else np.ones(read_bytes // 4, np.float32)
-    units = constants.nbytes // (4 * lanes * peak.VECTORS_PER_UNIT)
-    reading = time_kernel(peak.READ_KERNEL, units, constants.ctypes.data, sums.ctypes.data)
-    return MachinePeak(flops, 2 * COPY_BYTES / seconds, constants.nbytes / reading)
+    elements = constants.size // (lanes * peak.READ_VECTORS) * lanes * peak.READ_VECTORS
+    reading = time_kernel(peak.READ_KERNEL, 1, constants.ctypes.data, elements, sums.ctypes.data)
+    return MachinePeak(flops, 2 * COPY_BYTES / seconds, 4 * elements / reading)
 
 
 def time_kernel(kernel: Kernel, units: int, *args: int) -> float:
     """The minimum seconds of a kernel call in this thread."""
+    return minimum_seconds(kernel_call(kernel, units, *args), PEAK_ROUNDS)
+
+
+def kernel_call(kernel: Kernel, units: int, *args: int) -> Callable[[], object]:
+    """A function that calls a kernel in the calling thread; not for several threads at a time."""
     slots = np.array([0] * RECORD_SLOTS + list(args), np.int64)
     slots[:3] = kernel_address(kernel), slots.ctypes.data + RECORD_SLOTS * slots.itemsize, units
     pool = get_thread_pool(1)
     scratch, block = pool.scratch(0), np.zeros(status.STATUS_SLOTS, np.int64)
     tape, address = slots.ctypes.data, block.ctypes.data
-    return minimum_seconds(lambda: pool.run(tape, 0, 1, scratch, address), PEAK_ROUNDS)
+
+    def call(_owners: object = (slots, block)) -> object:
+        return pool.run(tape, 0, 1, scratch, address)
+
+    return call
 
 
 def minimum_seconds(call: Callable[[], object], rounds: int) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 
 from sardonyx._src.interp.run_state import Frame
 from sardonyx._src.ir import Array, Value
-from sardonyx._src.ops.api import ARRAY_OVERHEAD
+from sardonyx._src.ops.run_values import ARRAY_OVERHEAD
 from sardonyx._src.runtime.limits.run_limits import EMPTY_SCAN_OUTPUT, MEMORY_LIMIT, Bailout
 
 
@@ -39,6 +39,7 @@ class ScanOutputs:
         LimitError if the run exceeds its limit.
         """
         for value, buffer in buffers.items():
+            # A buffer that is just full was collected when it filled: nothing of it is left at the end.
             part = buffer[: iterations % len(buffer)] if is_last else buffer
             frame.run.memory.reserve(part.nbytes + ARRAY_OVERHEAD)
             self.parts.setdefault(value, []).append(part.copy())
@@ -60,6 +61,6 @@ class ScanOutputs:
         memory.add([output])
 
     def clear(self) -> None:
-        """Drops the slices that an unfinished run left."""
+        """Drops the slices that an unfinished run left; what they reserved ends with the memory of the run."""
         self.parts.clear()
         self.bytes.clear()

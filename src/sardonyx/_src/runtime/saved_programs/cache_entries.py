@@ -8,7 +8,6 @@ cannot be written costs only time.
 
 from __future__ import annotations
 
-import logging
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -25,6 +24,7 @@ from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.io.private_files import make_private_folder, open_private_file
 from sardonyx._src.ir import Model
 from sardonyx._src.ir.walk import model_tensors
+from sardonyx._src.logs import get_logger
 from sardonyx._src.phases import phase
 from sardonyx._src.runtime.declarations.inner_declarations import StaticDeclarations
 from sardonyx._src.runtime.identity.verified_files import last_use
@@ -41,7 +41,7 @@ FREE_SPACE_SHARE = 4  # divisor of the free space: the share is a quarter
 ENTRY_SHARE = 2  # one entry may use half of the bytes that all together may use
 # Limit on weights that fallback ops read, because they are decoded and hashed at every start.
 MAX_FALLBACK_BYTES = 64 << 20
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 
 # --- reading and writing -----------------------------------------------------------------------

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
 DocumentAndSections: TypeAlias = tuple[Mapping[str, Json], Mapping[str, bytes]]
 SDX_MAGIC = b"\x89SDX\r\n\x1a\n"
-FORMAT_VERSION = 10
+FORMAT_VERSION = 11
 # Magic number, version, bytes of the header, offset of the document, its bytes, its hash.
 SDX_HEADER = struct.Struct("<8sIIQQ32s")
 ALIGNMENT, PAGE_BYTES = 64, 4096

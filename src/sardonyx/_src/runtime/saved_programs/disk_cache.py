@@ -20,12 +20,11 @@ from sardonyx._src.compile.program.verification.defects import DEFECTS
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import CompilationError, are_defects_fatal
 from sardonyx._src.io.garbage_collection import pause_gc
-from sardonyx._src.io.loading.load import TEXT_SUFFIXES
+from sardonyx._src.io.loading.model_sources import TEXT_SUFFIXES
 from sardonyx._src.io.memory_release import trim_heap
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir import Model
 from sardonyx._src.ir.walk import nodes, roots
-from sardonyx._src.ops.registry import uses_own_operators
 from sardonyx._src.phases import phase
 from sardonyx._src.runtime.engine.engine import EngineOptions, NativeEngine, compile_releasing_weights
 from sardonyx._src.runtime.engine.lazy_model import LazyModel
@@ -142,6 +141,7 @@ def compile_engine(
     be run.
     """
     # Lazy: cached programs need no compiler.
+    from sardonyx._src.compile.llvm.kernel_library import close_blocks
     from sardonyx._src.runtime.programs.async_compilation import async_compilation
 
     require_llvmlite()
@@ -156,6 +156,7 @@ def compile_engine(
         if engine is None:
             engine = NativeEngine(model, stamp=stamp, executable=executable, precision=precision, **options)
     if not is_compiled:
+        close_blocks()
         trim_heap()
     return engine
 
@@ -170,10 +171,10 @@ def compile_into_cache(
     A program that is slower because of a defect of the compiler is not cached.  Neither is a program with operators that
     callers have defined, since another process may define them otherwise.
     """
-    from sardonyx._src.interp.interpreter import Interpreter  # lazy: a cached program needs none
+    from sardonyx._src.interp.runnable import require_runnable  # lazy: a cached program needs no check
 
     counters = options.get("counters") or RunCounters()
-    Interpreter(model, limits=options.get("limits"))  # raises the errors of a model that cannot be run
+    require_runnable(model, options.get("limits"))
     counters.count_compilation()
     with limit_nesting(), pause_gc():
         executable = compile_releasing_weights(
@@ -251,13 +252,14 @@ def write_program_entry(key: ProgramKey, model: Model, executable: Executable) -
     path = key_path(key)
     if path is None:
         return None, NO_CACHE
+    # Lazy: only compilation needs them.
+    from sardonyx._src.ops.registry import uses_own_operators
+    from sardonyx._src.runtime.declarations.declaration_analysis import analyze_declarations
+
     if executable.defects:
         return None, "the compiler failed at nodes of it"
     if uses_own_operators(operator_names(model)):
         return None, "this process defines operators of it"
-    # Lazy: only compilation needs it.
-    from sardonyx._src.runtime.declarations.declaration_analysis import analyze_declarations
-
     with limit_nesting():
         declarations = analyze_declarations(model)
     reason = write_entry(path, model, declarations, executable, ConstantFiles(model_stamp(key)))

@@ -20,14 +20,14 @@ from sardonyx._src.compile.program.steps.program import (
     Program,
 )
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.io.loading.load import load
-from sardonyx._src.ir import Node, Value
+from sardonyx._src.ir import Graph, Model, Node, Value
 from sardonyx._src.runtime.saved_programs.constant_files import ConstantFiles
 from sardonyx._src.runtime.saved_programs.container import (
     Container,
     Json,
     expect_integer,
     expect_list,
+    expect_object,
     expect_string,
     require,
 )
@@ -63,6 +63,7 @@ def encode_program(
         "actions": [encode_action(action, encoder, node_numbers) for action in program.actions],
         "inputs": [[v.name, encoder.tensor(t)] for v, t in program.inputs.items()],
         "outputs": [[v.name, None if t is None else encoder.tensor(t)] for v, t in program.outputs.items()],
+        "in_place": [[output, fed] for output, fed in program.in_place.items()],
         "fed": len(program.model.graph.inputs),
     }
 
@@ -97,7 +98,7 @@ class ProgramDecoder:
 
     def __init__(self, container: Container, files: ConstantFiles) -> None:
         self.document = container.document
-        self.model = load(bytes(container.sections["model"]))
+        self.model = self.fallback_model(bytes(container.sections["model"]))
         graph = self.model.graph
         computed = [v for node in graph.nodes for v in node.outputs]
         self.values = {v.name: v for v in (*graph.inputs, *graph.initializers.values(), *computed)}
@@ -112,6 +113,19 @@ class ProgramDecoder:
         self.symbols = {*self.lengths, *map(expect_string, bound)}
         self.tensors = TensorDecoder(self.document, container.sections, self.symbols, files)
         self.actions = [self.action(entry) for entry in expect_list(self.document["actions"])]
+
+    def fallback_model(self, encoded: bytes) -> Model:
+        """The model of the fallback ops; for a program without any, a model that has only inputs and outputs."""
+        if encoded:
+            from sardonyx._src.io.loading.load import load  # lazy: most programs have no fallback ops
+
+            return load(encoded)
+        inputs, outputs = (expect_list(names) for names in expect_list(self.document["ports"], 2))
+        graph = Graph("saved", [Value(expect_string(name)) for name in inputs])
+        values = {value.name: value for value in graph.inputs}
+        graph.outputs = [values[expect_string(name)] for name in outputs]
+        version = expect_integer(expect_object(self.document["interface"])["ir_version"])
+        return Model(graph, ir_version=version, opset_imports={})
 
     def drop_native_values(self) -> None:
         """Removes the inputs that stand for results of kernel steps, which come after the inputs of the program."""
@@ -159,6 +173,7 @@ class ProgramDecoder:
             observations=self.observations(),
             parameters=tuple(map(expect_string, expect_list(self.document["parameters"]))),
             precision=self.precision(),
+            in_place=self.in_place({value.name for value in output_tensors}),
         )
 
     def precision(self) -> Precision:
@@ -188,6 +203,16 @@ class ProgramDecoder:
         }
         require(branches.keys() <= outputs, "a condition is no output")
         return branches
+
+    def in_place(self, outputs: Set[str]) -> dict[str, str]:
+        """The inputs in whose memory outputs may be written, by output."""
+        pairs = (expect_list(entry, 2) for entry in expect_list(self.document["in_place"]))
+        inputs = {expect_string(output): expect_string(fed) for output, fed in pairs}
+        is_known = inputs.keys() <= outputs and {*inputs.values()} <= {
+            v.name for v in self.model.graph.inputs
+        }
+        require(is_known, "an unknown value is written in place")
+        return inputs
 
     def guards(self) -> tuple[Guard, ...]:
         pairs = (expect_list(entry, 2) for entry in expect_list(self.document["guards"]))

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sardonyx._src.compile.program import Buffer, Kernel, TensorView
-from sardonyx._src.compile.program.encoding.encoding import Encoding
-from sardonyx._src.compile.program.memory.memory_plan import ArenaSlot, MemoryPlan
+from sardonyx._src.compile.program.memory.arena import ArenaSlot, MemoryPlan
 from sardonyx._src.compile.program.operands.lazy_constants import LazyConstant
 from sardonyx._src.compile.program.operands.tensor import BufferRole
+from sardonyx._src.compile.program.steps.cached_count import CachedCount
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import Expr, Known, has_opaque_part
@@ -29,13 +28,21 @@ from sardonyx._src.runtime.saved_programs.container import (
     require,
 )
 from sardonyx._src.runtime.saved_programs.encoded_values import (
+    decode_count,
     decode_dim,
     decode_dims,
+    encode_count,
     encode_dim,
     encode_dims,
 )
 
-ImageSlots: TypeAlias = NDArray[np.int64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sardonyx._src.compile.program.encoding.encoding import Encoding
+    from sardonyx._src.compile.program.encoding.slot_bases import RelocationBase
+
+ImageSlots: TypeAlias = "NDArray[np.int64]"
 BUFFER_ROLES = ("arena", "input", "output", "constant", "status")
 POINTER_BYTES = 8
 
@@ -81,8 +88,10 @@ class TensorEncoder:
         start = [self.buffer(tensor.buffer), encode_dim(tensor.offset)]
         return [int(tensor.dtype), encode_dims(tensor.shape), encode_dims(tensor.strides), *start]
 
-    def base(self, base: Buffer | Kernel) -> Json:
-        """A base address: the number of a buffer in a list; None for a kernel, which is not linked yet."""
+    def base(self, base: RelocationBase) -> Json:
+        """A base address: the number of a buffer in a list, or the fields of a count; None for a kernel, which is not linked yet."""
+        if isinstance(base, CachedCount):
+            return encode_count(base)
         return None if isinstance(base, Kernel) else [self.buffer(base)]
 
     def encode_memory(self) -> dict[str, Json]:
@@ -186,7 +195,9 @@ class TensorDecoder:
                 require(is_known, f"sizes do not determine {dim}")
                 self.checked_dims.add(dim)
 
-    def base(self, entry: Json) -> Buffer | int:
+    def base(self, entry: Json) -> Buffer | CachedCount | int:
+        if isinstance(entry, list) and len(entry) > 1:
+            return decode_count(entry)
         if isinstance(entry, list):
             return self.buffers[expect_integer(expect_list(entry, 1)[0], len(self.buffers) - 1)]
         return expect_integer(entry, len(self.sections["code"]) - 1)

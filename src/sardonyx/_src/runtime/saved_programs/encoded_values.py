@@ -12,9 +12,11 @@ Assumptions are a list of rounds (`specialization/compilation.py`), each a list 
 from __future__ import annotations
 
 import math
+from typing import cast
 
 import numpy as np
 
+from sardonyx._src.compile.program.encoding.size_limits import MAX_INT64
 from sardonyx._src.compile.program.steps.assumptions import (
     MAX_PARAMETER_ELEMENTS,
     Assumption,
@@ -23,13 +25,12 @@ from sardonyx._src.compile.program.steps.assumptions import (
     ElementsObserved,
     RankObserved,
 )
-from sardonyx._src.io.serde.types import type_from, type_to
-from sardonyx._src.ir import Graph, Model, Value
-from sardonyx._src.ir.dims import Expr, Known, symbol
+from sardonyx._src.compile.program.steps.cached_count import CachedCount, CacheName
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir import Graph, Model, TensorType, Type, Value
+from sardonyx._src.ir.dims import Dim, Expr, Known, has_opaque_part, symbol
 from sardonyx._src.ir.dims.atoms import Atom, DimCall, Symbol
 from sardonyx._src.ir.dims.substitution import DIM_OPERATIONS
-from sardonyx._src.proto import messages as m
-from sardonyx._src.proto.binary import decode, encode
 from sardonyx._src.runtime.declarations.inner_declarations import OpenDim, StaticDeclarations
 from sardonyx._src.runtime.saved_programs.container import (
     Json,
@@ -41,6 +42,24 @@ from sardonyx._src.runtime.saved_programs.container import (
 )
 
 MAX_RANK = 64
+MAX_COUNT = 1 << 20  # of blocks in a cache
+
+# --- counts ------------------------------------------------------------------------------------
+
+
+def encode_count(count: CachedCount) -> Json:
+    """The fields of a count, in order."""
+    return [count.cache, count.block_bytes, count.resident_bytes, count.least, count.most, count.otherwise]
+
+
+def decode_count(entry: Json) -> CachedCount:
+    name, *numbers = expect_list(entry, 6)
+    require(name in ("own", "last"), f"unknown cache {name!r}")
+    block, resident, least, most, otherwise = (expect_integer(number, MAX_INT64) for number in numbers)
+    require(block > 0, "a block must have bytes")
+    require(0 < otherwise <= most <= MAX_COUNT and least > 0, f"a count of {otherwise} to {most} blocks")
+    return CachedCount(cast(CacheName, name), block, resident, least, most, otherwise)
+
 
 # --- dims --------------------------------------------------------------------------------------
 
@@ -173,7 +192,7 @@ def decode_open_dim(entry: Json) -> OpenDim:
 
 
 def encode_interface(model: Model) -> Json:
-    """The inputs without defaults, and the outputs, each as a name and the encoded type in hexadecimal."""
+    """The inputs without defaults, and the outputs, each as a name and the encoded type."""
     inputs = [v for v in model.graph.inputs if v.initializer is None]
     return {
         "ir_version": model.ir_version,
@@ -184,7 +203,7 @@ def encode_interface(model: Model) -> Json:
 
 
 def encode_port(value: Value) -> Json:
-    return [value.name, None if value.type is None else encode(type_to(value.type)).hex()]
+    return [value.name, None if value.type is None else encode_type(value.type)]
 
 
 def decode_interface(entry: Json) -> Model:
@@ -198,5 +217,40 @@ def decode_interface(entry: Json) -> Model:
 
 def decode_port(entry: Json, ir_version: int) -> Value:
     name, type = expect_list(entry, 2)
-    record = None if type is None else decode(bytes.fromhex(expect_string(type)), m.TypeProto)
-    return Value(expect_string(name), type_from(record, expect_string(name), ir_version))
+    decoded = None if type is None else decode_type(type, expect_string(name), ir_version)
+    return Value(expect_string(name), decoded)
+
+
+def encode_type(type: Type) -> Json:
+    """The element type and the dims of a tensor, if it has nothing else; any other type as in a model, in hexadecimal."""
+    if isinstance(type, TensorType) and type == TensorType(type.dtype, type.shape):
+        dims = () if type.shape is None else type.shape
+        if not any(isinstance(dim, Expr) and has_opaque_part(dim) for dim in dims):
+            return [
+                int(type.dtype),
+                None if type.shape is None else [encode_open_length(dim) for dim in dims],
+            ]
+    # Lazy: most ports are plain tensors.
+    from sardonyx._src.io.serde.types import type_to
+    from sardonyx._src.proto.binary import encode
+
+    return encode(type_to(type)).hex()
+
+
+def encode_open_length(dim: Dim) -> Json:
+    return None if dim is None else encode_dim(dim)
+
+
+def decode_type(entry: Json, name: str, ir_version: int) -> Type | None:
+    if isinstance(entry, list):
+        dtype, shape = expect_list(entry, 2)
+        dims = (
+            () if shape is None else tuple(None if d is None else decode_dim(d) for d in expect_list(shape))
+        )
+        return TensorType(DataType.from_number(expect_integer(dtype)), None if shape is None else dims)
+    # Lazy: most ports are plain tensors.
+    from sardonyx._src.io.serde.types import type_from
+    from sardonyx._src.proto.binary import decode
+    from sardonyx._src.proto.messages import TypeProto
+
+    return type_from(decode(bytes.fromhex(expect_string(entry)), TypeProto), name, ir_version)

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from sardonyx._src.io.file_stamps import BytesStamp, FileStamp, FileStamps
-from sardonyx._src.io.loading.load import TEXT_SUFFIXES
+from sardonyx._src.io.loading.model_sources import TEXT_SUFFIXES
 from sardonyx._src.runtime.identity.file_digests import file_digest, file_sample
 from sardonyx._src.runtime.identity.model_stamps import ModelStamp
 from sardonyx._src.runtime.identity.records import (

@@ -5,28 +5,21 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
-from sardonyx._src.compile.codegen import atomics
-from sardonyx._src.compile.executor import (
-    fast_entry,
-    pool_layout,
-    scheduling,
-    sized_entry,
-    status,
-    tape,
-)
+import sardonyx._src.compile as compile_package
+from sardonyx._src.compile.executor import entry_layout
 from sardonyx._src.compile.executor.pool_layout import RECORD_SLOTS
 from sardonyx._src.compile.linker.system import LIBC_FUNCTIONS
 from sardonyx._src.compile.llvm.kernel_origin import Start
 from sardonyx._src.compile.program import Buffer
-from sardonyx._src.compile.program.encoding import encoding, port_dims, size_functions
-from sardonyx._src.compile.program.encoding.encoding import STATUS_BASE
 from sardonyx._src.compile.program.encoding.size_limits import MAX_INT64
-from sardonyx._src.compile.program.memory.memory_plan import MemoryPlan
+from sardonyx._src.compile.program.encoding.slot_bases import STATUS_BASE
+from sardonyx._src.compile.program.memory.arena import MemoryPlan
 from sardonyx._src.compile.program.steps.assumptions import Assumptions
+from sardonyx._src.compile.program.steps.cached_count import CachedCount
 from sardonyx._src.compile.program.steps.program import Program
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import DecodeError
@@ -34,7 +27,7 @@ from sardonyx._src.io.mapped_files import MappedFile
 from sardonyx._src.io.regular_files import open_regular
 from sardonyx._src.ir import Array, Model
 from sardonyx._src.runtime.declarations.inner_declarations import StaticDeclarations
-from sardonyx._src.runtime.identity.verified_files import is_verified, record_verified
+from sardonyx._src.runtime.identity.verified_files import is_verified, record_when_flushed
 from sardonyx._src.runtime.saved_programs.constant_files import ConstantFiles
 from sardonyx._src.runtime.saved_programs.container import (
     Container,
@@ -60,6 +53,16 @@ from sardonyx._src.runtime.saved_programs.encoded_values import (
     decode_interface,
 )
 
+PROTOCOL_FILES = (
+    "codegen/atomics",
+    *(
+        f"executor/{name}"
+        for name in ("entry_layout", "fast_entry", "pool_builder", "pool_layout", "scheduling")
+    ),
+    *(f"executor/{name}" for name in ("sized_entry", "status", "tape")),
+    *(f"program/encoding/{name}" for name in ("encoding", "port_dims", "size_functions", "slot_bases")),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class ProgramImage:
@@ -72,12 +75,14 @@ class ProgramImage:
     slots: the offsets in the code that receive addresses of functions of the C library, by name.
     functions: the offsets of functions in the code, by name.
     fixed_slots, base_indices, varying_slots: the slots of the program, as in `LoadedProgram`.
-    extra_bases: the base addresses after those that every program has; each is a buffer, or a kernel's offset in the code.
+    extra_bases: the base addresses after those that every program has; each is a buffer, a kernel's offset in the code, or a
+        count that depends on the machine's caches.
     static_sizes: the bytes of the arena, the bytes of a thread's scratch, and the number of failed guards; None if the
         function `sizes` of the code computes them.
     fields: the memory layout of NumPy's arrays for which `enter` was compiled.
     assumptions: the assumptions for which the program was compiled.
     library_kernels, compiled_kernels: the number of kernels from a library, and of all others.
+    interpreted: the index of the base address of each interpreted kernel, and the kernel's key.
     digest: the hash of the document.
     packed: the packed constants that specialized programs may share, by their keys (`constant_keys.py`).
     files: other files that have constants of the program.
@@ -94,12 +99,13 @@ class ProgramImage:
     fixed_slots: ImageSlots
     base_indices: ImageSlots
     varying_slots: ImageSlots
-    extra_bases: tuple[Buffer | int, ...]
+    extra_bases: tuple[Buffer | CachedCount | int, ...]
     static_sizes: tuple[int, int, int] | None
-    fields: fast_entry.ArrayFields
+    fields: entry_layout.ArrayFields
     assumptions: Assumptions
     library_kernels: int
     compiled_kernels: int
+    interpreted: tuple[tuple[int, str], ...]
     digest: str
     packed: Mapping[str, Array]
     files: tuple[MappedFile, ...]
@@ -111,13 +117,9 @@ class ProgramImage:
 
 def protocol_digest() -> str:
     """A digest of the files that define the interface between native code and this package."""
-    digest = hashlib.sha256()
-    modules = (
-        *(atomics, fast_entry, sized_entry, encoding, pool_layout, port_dims, scheduling, size_functions),
-        *(status, tape),
-    )
-    for module in modules:
-        digest.update(Path(str(module.__file__)).read_bytes())
+    digest, folder = hashlib.sha256(), Path(compile_package.__path__[0])
+    for name in PROTOCOL_FILES:
+        digest.update((folder / f"{name}.py").read_bytes())
     return digest.hexdigest()
 
 
@@ -129,7 +131,7 @@ def open_container(
     with name_file(path):
         if not is_verified(container.stamp):
             container.verify_constants()
-            record_verified(container.stamp)
+            record_when_flushed(container.stamp)  # another process may have just written it
         document = container.document
         features = [expect_string(name) for name in expect_list(document["features"])]
         return container, features, expect_string(document["machine"]), expect_string(document["protocol"])
@@ -158,7 +160,7 @@ def decode_image(container: Container, files: ConstantFiles) -> ProgramImage:
     program = ProgramDecoder(container, files)
     size, code = document["size"], sections["code"]
     functions = decode_offsets(document["functions"], len(code))
-    require({"run", "work", *sized_entry.ENTRIES} <= functions.keys(), "the file has no run loop")
+    require({"run", "work", *entry_layout.ENTRIES} <= functions.keys(), "the file has no run loop")
     if not isinstance(size, list):
         functions["sizes"] = expect_integer(size, len(code))
     slots = decode_offsets(document["slots"], len(code) - POINTER_BYTES)
@@ -189,12 +191,13 @@ def decode_image(container: Container, files: ConstantFiles) -> ProgramImage:
         varying_slots=varying,
         extra_bases=extra_bases,
         static_sizes=decode_static_sizes(size) if isinstance(size, list) else None,
-        fields=fast_entry.ArrayFields(
+        fields=entry_layout.ArrayFields(
             *(expect_integer(offset, 64) for offset in expect_list(document["fields"], 6))
         ),
         assumptions=decode_assumptions(document["assumptions"]),
         library_kernels=library_kernels,
         compiled_kernels=compiled_kernels,
+        interpreted=tuple(decode_interpreted(document["interpreted"], len(extra_bases))),
         digest=container.digest,
         packed=program.tensors.packed(),
         files=tuple(files.opened.values()),
@@ -205,6 +208,13 @@ def require_general(document: Mapping[str, Json], files: ConstantFiles) -> None:
     """Raises OSError if a specialized program was compiled beside another version of the general program's entry."""
     if expect_string(document["general"]) not in ("", files.general_digest):
         raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), "the entry of the general program")
+
+
+def decode_interpreted(entry: Json, bases: int) -> Iterator[tuple[int, str]]:
+    """The bases and keys of interpreted kernels.  bases: the number of bases after those that every program has."""
+    for pair in expect_list(entry):
+        index, key = expect_list(pair, 2)
+        yield expect_integer(index, STATUS_BASE + bases), expect_string(key)
 
 
 def decode_offsets(entry: Json, end: int) -> dict[str, int]:

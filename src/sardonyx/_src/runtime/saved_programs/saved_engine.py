@@ -11,9 +11,12 @@ import numpy as np
 from sardonyx._src.compile.linker import features
 from sardonyx._src.compile.llvm.executable_memory import ExecutableMemory
 from sardonyx._src.compile.llvm.host_target import compiler_stamp
-from sardonyx._src.compile.program.encoding.encoding import STATUS_BASE, RelocationBase
+from sardonyx._src.compile.llvm.self_test import require_sound_class
+from sardonyx._src.compile.llvm.target_classes import CLASSES_BY_NAME
 from sardonyx._src.compile.program.encoding.port_dims import port_dims
-from sardonyx._src.compile.program.encoding.size_functions import ALL_STAGES
+from sardonyx._src.compile.program.encoding.size_limits import ALL_STAGES
+from sardonyx._src.compile.program.encoding.slot_bases import STATUS_BASE, RelocationBase
+from sardonyx._src.compile.program.steps.cached_count import CachedCount
 from sardonyx._src.errors import (
     DecodeError,
     EvaluationError,
@@ -25,19 +28,21 @@ from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.io import mapped_files
 from sardonyx._src.io.map_guard import MapGuard
 from sardonyx._src.io.nesting import limit_nesting
-from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.ops.run_values import RuntimeValue
 from sardonyx._src.runtime.declarations.inner_declarations import DeclarationObserver
 from sardonyx._src.runtime.engine.engine import EngineOptions, NativeEngine
 from sardonyx._src.runtime.fallbacks.fallback_ops import FallbackRunner
 from sardonyx._src.runtime.fast_path.fast_path import has_fast_path, runs_natively
 from sardonyx._src.runtime.fast_path.sized_path import has_sized_path
 from sardonyx._src.runtime.limits import thread_pool
+from sardonyx._src.runtime.limits.cache_shares import count_in_cache
 from sardonyx._src.runtime.limits.run_limits import MEMORY_LIMIT, Bailout
 from sardonyx._src.runtime.programs import arrays
 from sardonyx._src.runtime.programs.relocations import NativeSizeFunction, SizeFunction, find_relocations
 from sardonyx._src.runtime.programs.stats import RunCounters
 from sardonyx._src.runtime.runs.native_program import NativeProgram, subgraph_compiler
 from sardonyx._src.runtime.saved_programs import image as images
+from sardonyx._src.runtime.saved_programs.container import expect_string, name_file, require
 from sardonyx._src.runtime.saved_programs.encoded_tensors import ImageSlots
 from sardonyx._src.runtime.saved_programs.image import ProgramImage, protocol_digest
 
@@ -136,6 +141,7 @@ class SavedProgram(NativeProgram):
         # The code is a view of the file, as all sections are.
         self.map_guard = MapGuard(others=[image.code, *image.files])
         self.counters.count_program(image.library_kernels, image.compiled_kernels)
+        self.replace_interpreted(image.interpreted)
 
     def memory_plan(self, lengths: Mapping[str, int]) -> MemoryReport:
         raise SardonyxError(
@@ -143,11 +149,13 @@ class SavedProgram(NativeProgram):
         )
 
     def image_bases(self, image: ProgramImage) -> ImageSlots:
-        """The base addresses that are the same for all runs in this process: those of kernels and constants."""
+        """The base addresses that are the same for all runs in this process: those of kernels and constants, and counts."""
         bases = np.zeros(len(image.extra_bases) + STATUS_BASE + 1, np.int64)
         for index, base in enumerate(image.extra_bases, STATUS_BASE + 1):
             if isinstance(base, int):
                 bases[index] = self.code.start + base
+            elif isinstance(base, CachedCount):
+                bases[index] = count_in_cache(base, self.pool.threads)
             elif base.data is not None:
                 bases[index] = base.data.ctypes.data
         return bases
@@ -169,6 +177,11 @@ def open_image(path: Path) -> ProgramImage:
     if protocol != protocol_digest():
         why = "another version of Sardonyx compiled this program: compile the model again"
         raise DecodeError(why, offset=0, source=str(path))
+    with name_file(path):
+        class_name = expect_string(container.document["class"])
+        require(class_name in ("", *CLASSES_BY_NAME), f"unknown class of processors {class_name!r}")
+    if class_name:
+        require_sound_class(class_name, str(path))
     return images.read_image(path, container)
 
 

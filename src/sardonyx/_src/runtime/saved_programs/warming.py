@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from sardonyx._src.compile.linker.features import saved_program_machine
 from sardonyx._src.compile.llvm.cache import default_folder
-from sardonyx._src.compile.llvm.host_target import compile_for_class, require_llvmlite
+from sardonyx._src.compile.llvm.host_target import compile_for_class, find_class, require_llvmlite
 from sardonyx._src.compile.program import EXACT, Precision
 from sardonyx._src.compile.program.verification.defects import typed_defects
 from sardonyx._src.errors import InputError, SardonyxError
 from sardonyx._src.grad.runnable import without_gradient_nodes
-from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.interp.runnable import require_runnable
 from sardonyx._src.io.file_stamps import BytesStamp, FileStamp
 from sardonyx._src.io.garbage_collection import pause_gc
 from sardonyx._src.io.loading.load import load
@@ -51,6 +52,7 @@ def warming(folder: Path | None, target: str) -> Iterator[Path]:
             raise InputError(
                 "a cache folder must be given if SARDONYX_CACHE is empty; got none", name="cache"
             )
+        require_class_of_this_machine(target)
         with compile_for_class(target):
             yield cache
         wait_for_records()
@@ -59,6 +61,16 @@ def warming(folder: Path | None, target: str) -> Iterator[Path]:
     finally:
         if folder is not None:
             restore_environment(before)
+
+
+def require_class_of_this_machine(target: str) -> None:
+    """Raises InputError for a class of another kind of machine, whose Python would not find the entries; "" is allowed."""
+    if target and saved_program_machine() != (machine := find_class(target).machine):
+        raise InputError(
+            f"target must be a class of this kind of machine; got {target!r}, of {machine}; compile files for it "
+            f"with `sardonyx compile --target {target}`",
+            name="target",
+        )
 
 
 def restore_environment(cache: str | None) -> None:
@@ -111,7 +123,7 @@ def compile_entry(model: Model, key: ProgramKey) -> Path:
     """Compiles a model into an entry, and returns its path; raises SardonyxError where that is not possible."""
     require_llvmlite()
     with typed_defects("compile", OSError, ImportError), async_compilation():
-        Interpreter(model)  # raises the errors of a model that cannot be run
+        require_runnable(model)
         with limit_nesting(), pause_gc():
             executable = compile_releasing_weights(model, precision=key.precision)
         path, reason = write_program_entry(key, model, executable)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
+from itertools import chain
 from pathlib import Path
 
 from sardonyx._src.compile.codegen import Target
-from sardonyx._src.compile.executor import fast_entry, sized_entry
+from sardonyx._src.compile.executor import entry_layout
 from sardonyx._src.compile.linker import link
-from sardonyx._src.compile.linker.features import required_features, saved_program_machine
+from sardonyx._src.compile.linker.features import machine_of, required_features
 from sardonyx._src.compile.llvm import jit, loaded_kernels
 from sardonyx._src.compile.llvm.cache import default_cache
+from sardonyx._src.compile.llvm.host_target import compile_for_class
 from sardonyx._src.compile.llvm.jit import Module
 from sardonyx._src.compile.program import EXACT, Kernel, Precision
 from sardonyx._src.compile.program.encoding import size_functions
@@ -45,6 +47,7 @@ from sardonyx._src.runtime.identity.verified_files import record_verified, recor
 from sardonyx._src.runtime.limits.thread_pool import run_loop_module
 from sardonyx._src.runtime.programs.arrays import FIELDS, entry_module
 from sardonyx._src.runtime.programs.async_compilation import async_compilation
+from sardonyx._src.runtime.programs.compiled_addresses import interpreted_sizes, size_function
 from sardonyx._src.runtime.programs.precision import require_precision
 from sardonyx._src.runtime.runs.native_program import compile_for_host
 from sardonyx._src.runtime.saved_programs.constant_files import ConstantFiles
@@ -68,15 +71,20 @@ RUNNER = ("run", "work")
 ENTRY_MODE, FILE_MODE = 0o600, 0o666  # permissions: only the user may read an entry of the cache
 
 
-def save_compiled(model: Model, path: Path, precision: Precision = EXACT) -> None:
-    """Compiles a model for this machine into a file that `Session` opens without compiling anything.
+def save_compiled(model: Model, path: Path, precision: Precision = EXACT, processor: str = "") -> None:
+    """Compiles a model into a file that `Session` opens without compiling anything.
 
-    precision: as of `Session`.
+    precision: as of `Session`.  processor: the class of processors that will run it, of any kind of machine; "": this one's.
     Raises what a session raises for a model that cannot be run, MissingPackage without llvmlite, and SardonyxError on
     systems without saved programs.
     """
+    with compile_for_class(processor):
+        compile_and_write(without_gradient_nodes(model), path, precision)
+
+
+def compile_and_write(model: Model, path: Path, precision: Precision) -> None:
+    """`save_compiled` for the class for which this context compiles."""
     require_precision(precision)
-    model = without_gradient_nodes(model)
     check_kernels(model)
     with typed_defects("compile"), limit_nesting(), async_compilation():
         executable = compile_for_host(model, precision=precision)
@@ -114,12 +122,14 @@ def write_program(
     entry: the name of an entry of the cache; "" for any other file.
     assumptions: the assumptions for which the program was compiled.
     files: other files that readers of the program can map, so that it does not repeat their constants.
-    Raises SardonyxError on systems other than Linux on x86-64 or AArch64.
+    Raises SardonyxError on systems other than Linux on x86-64, AArch64 or RISC-V.
     """
-    if saved_program_machine() is None:
-        raise SardonyxError("saved programs require Linux on x86-64 or AArch64")
+    target = jit.compile_target()
+    machine = machine_of(target)
+    if machine is None:
+        raise SardonyxError("saved programs require Linux on x86-64, AArch64 or RISC-V")
     # Workers compile while constants are packed and written.
-    code = ProgramCode(executable, jit.compile_target(), FIELDS)
+    code = ProgramCode(executable, target, FIELDS)
     fallback_model, node_numbers = extract_fallback_model(executable.program)
     files = files or ConstantFiles()
     encoder = TensorEncoder(executable.plan, files)
@@ -128,15 +138,16 @@ def write_program(
         "interface": encode_interface(interface),
         "declarations": encode_declarations(declarations),
         "assumptions": encode_assumptions(assumptions),
-        "machine": saved_program_machine(),
+        "machine": machine,
         "precision": executable.program.precision,
         "protocol": protocol_digest(),
         **encode_program(executable, encoder, node_numbers),
         **encoder.encode_memory(),
         "general": files.general_digest,
         "keys": encoder.encode_keys() if may_be_specialized(executable.program) else {},
+        "ports": port_names(fallback_model),
     }
-    sections = {"model": encode(fallback_model), **encode_slots(executable.encoding)}
+    sections = {"model": encode_model(fallback_model), **encode_slots(executable.encoding)}
 
     def link() -> DocumentAndSections:
         code_document, image = code.link_and_describe(document["others"])
@@ -165,14 +176,17 @@ class ProgramCode:
     Construction queues it for the compile workers, if there are any.
     """
 
-    def __init__(self, executable: Executable, target: Target, fields: fast_entry.ArrayFields) -> None:
+    def __init__(self, executable: Executable, target: Target, fields: entry_layout.ArrayFields) -> None:
         self.target, self.fields = target, fields
         self.program, self.encoding = executable.program, executable.encoding
         self.kernels = self.program.kernels
+        self.interpreted: list[Kernel] = []
         self.others = [run_loop_module(target), entry_module(target, fields)]
-        if not self.program.is_static:
-            text = size_functions.size_function_module("sizes", self.program, self.encoding)
-            self.others.append(Module.of_text(text, quick=True))
+        self.sizes = (
+            None if self.program.is_static else interpreted_sizes(self.program, self.encoding, target)
+        )
+        if not self.program.is_static and self.sizes is None:
+            self.others.append(size_function(self.program, self.encoding))
         for module in self.others:
             jit.compile_module_async(module, default_cache(), target)
         for kernel in self.kernels:
@@ -181,13 +195,14 @@ class ProgramCode:
     @phase("kernels")
     def image(self) -> link.LinkedImage:
         """The linked code."""
-        names = [*RUNNER, *sized_entry.ENTRIES, *map(loaded_kernels.symbol_name, self.kernels)]
+        names = [*RUNNER, *entry_layout.ENTRIES, *map(loaded_kernels.symbol_name, self.kernels)]
         names += [] if self.program.is_static else ["sizes"]
-        objects = [
-            *(loaded_kernels.kernel_code(kernel, self.target) for kernel in self.kernels),
-            *map(self.code_of, self.others),
+        objects = [loaded_kernels.kernel_objects(kernel, self.target) for kernel in self.kernels]
+        self.interpreted = [
+            kernel for kernel, code in zip(self.kernels, objects, strict=True) if len(code) > 1
         ]
-        return link.link_objects(objects, names)
+        every = [*chain.from_iterable(objects), *map(self.code_of, self.others), *(self.sizes or [])]
+        return link.link_objects([*dict.fromkeys(every)], names)
 
     def code_of(self, module: Module) -> bytes:
         """The code of a function that is no kernel: of the run loop, the fast entry or sizes."""
@@ -200,14 +215,16 @@ class ProgramCode:
         others: the encoded bases of slots, with None for each kernel, whose offset in the code is inserted.
         """
         image, bases = self.image(), zip(self.encoding.extra_bases, expect_list(others), strict=True)
-        library_kernels = sum(
+        library_kernels = len(self.interpreted) + sum(
             loaded_kernels.is_library_kernel(kernel, self.target) for kernel in self.kernels
         )
         document: dict[str, Json] = {
             "kernels": [library_kernels, len(self.kernels) - library_kernels],
+            "interpreted": [[self.encoding.extra_bases[kernel], kernel.key] for kernel in self.interpreted],
             "features": [*required_features(self.target)],
+            "class": self.target.class_name,
             "fields": [*field_offsets(self.fields)],
-            "functions": {name: image.functions[name] for name in (*RUNNER, *sized_entry.ENTRIES)},
+            "functions": {name: image.functions[name] for name in (*RUNNER, *entry_layout.ENTRIES)},
             "slots": {**image.slots},
             "size": self.static_size(image),
             "others": [
@@ -226,7 +243,7 @@ class ProgramCode:
         return [arena, scratch, faults]
 
 
-def field_offsets(fields: fast_entry.ArrayFields) -> Sequence[int]:
+def field_offsets(fields: entry_layout.ArrayFields) -> Sequence[int]:
     return fields.type_object, fields.data, fields.rank, fields.dims, fields.dtype, fields.flags
 
 
@@ -258,6 +275,20 @@ def extract_fallback_model(program: Program) -> tuple[m.ModelProto, dict[Node, i
     )
     add_initializers(record.graph, [v for v in read if v.initializer is not None])
     return record, {node: i for i, node in enumerate(nodes)}
+
+
+def encode_model(record: m.ModelProto) -> bytes:
+    """A model of fallback ops; nothing if it has only inputs and outputs, of which `port_names` are the names."""
+    graph = record.graph
+    assert graph is not None, "the record is that of a graph"
+    return encode(record) if graph.node or graph.initializer or graph.sparse_initializer else b""
+
+
+def port_names(record: m.ModelProto) -> Json:
+    """The names of a model's inputs, and those of its outputs."""
+    graph = record.graph
+    assert graph is not None, "the record is that of a graph"
+    return [[port.name for port in ports] for ports in (graph.input, graph.output)]
 
 
 def values_named_by(action: Action) -> Iterator[Value]:

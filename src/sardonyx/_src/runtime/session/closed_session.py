@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.interp.run_state import RandomSource
-from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.ops.run_values import RuntimeValue
 from sardonyx._src.runtime.programs.stats import SessionStats
 
 

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from sardonyx._src.compile.llvm.kernel_origin import kernels_from
+from sardonyx._src.compile.llvm.host_target import require_stated_class
+from sardonyx._src.compile.llvm.kernel_origin import interpreting_kernels, kernels_from
 from sardonyx._src.compile.program import EXACT
 from sardonyx._src.compile.program.steps.program import Action, FallbackOp
 from sardonyx._src.compile.program.verification.defects import typed_defects
 from sardonyx._src.dataclass import dataclass
-from sardonyx._src.errors import CompilationError, LimitError, MissingPackage, SardonyxError
+from sardonyx._src.errors import CompilationError, DecodeError, LimitError, MissingPackage, SardonyxError
 from sardonyx._src.grad.runnable import without_gradient_nodes
 from sardonyx._src.io.external import verify_checksums
-from sardonyx._src.io.loading.load import ModelSource, load
-from sardonyx._src.io.loading.operator_set_path import environment_folders
+from sardonyx._src.io.loading.environment import environment_folders
+from sardonyx._src.io.loading.model_sources import ModelSource
 from sardonyx._src.ir import Model
 from sardonyx._src.ir.walk import model_tensors
-from sardonyx._src.ops.api import RunLimits
+from sardonyx._src.logs import get_logger
+from sardonyx._src.ops.run_values import RunLimits
 from sardonyx._src.phases import phase
 from sardonyx._src.runtime.engine.engine import EngineOptions, NativeEngine
 from sardonyx._src.runtime.engine.lazy_model import LazyModel
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from sardonyx._src.interp.interpreter import Interpreter
 
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class EngineOpener:
 
         saved: the path of a compiled program, if the source is one.
         """
-        with kernels_from(self.origin.start):
+        with kernels_from(self.origin.start), interpreting_kernels():
             opened = self.open_model(source) if saved is None else self.open_saved(saved)
         if isinstance(opened.runner, NativeEngine):
             log_fallback_ops(opened.runner.native.program.actions)
@@ -122,6 +123,8 @@ class EngineOpener:
     @phase("load")
     def load(self, source: ModelSource) -> Model:
         """The model with the operators of the session, and with verified checksums."""
+        from sardonyx._src.io.loading.load import load  # lazy: cached programs need no model
+
         origin = self.origin
         model = load(
             source,
@@ -140,7 +143,10 @@ class EngineOpener:
         """The engine for a model; under "auto", the reference engine if the model cannot be compiled.
 
         stamp: the stamp of the files that contain all data of the model; None if there are none.
+        Raises InputError and UnsupportedProcessor for a wrong `SARDONYX_TARGET`, unless the engine is "reference".
         """
+        if self.engine != "reference":
+            require_stated_class()
         try:
             if self.engine != "reference":
                 with typed_defects("compile", OSError, ImportError):
@@ -163,8 +169,8 @@ class EngineOpener:
         if isinstance(error, CompilationError):
             self.counters.record_compiler_fault(error)
         else:
-            level = logging.WARNING if isinstance(error, MissingPackage) else logging.INFO
-            log.log(level, "the reference engine runs the model: %s", error)
+            report = log.warning if isinstance(error, MissingPackage | DecodeError) else log.info
+            report("the reference engine runs the model: %s", error)
 
 
 def log_fallback_ops(actions: Iterable[Action]) -> None:

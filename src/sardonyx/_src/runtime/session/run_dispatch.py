@@ -11,7 +11,7 @@ from sardonyx._src.compile.program.encoding.length_equations import LengthEquati
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.ir import Model, Node
-from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.ops.run_values import RuntimeValue
 from sardonyx._src.runtime.declarations.declared_dims import DeclaredDims
 from sardonyx._src.runtime.declarations.declared_equations import declared_equations
 from sardonyx._src.runtime.declarations.declared_sizes import Declaration

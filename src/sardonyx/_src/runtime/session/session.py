@@ -18,18 +18,17 @@ from sardonyx._src.formatters import format_html
 from sardonyx._src.interp.run_control import CancellationToken, RunControl
 from sardonyx._src.io.external import Policy
 from sardonyx._src.io.external.opening import policy_of
-from sardonyx._src.io.loading.load import ModelSource
-from sardonyx._src.io.loading.operator_set_path import sources_of
-from sardonyx._src.io.loading.operator_sets import OperatorSetSource
+from sardonyx._src.io.loading.environment import sources_of
+from sardonyx._src.io.loading.model_sources import ModelSource
 from sardonyx._src.io.memory_release import trim_heap
 from sardonyx._src.ir import Model, Node
-from sardonyx._src.ops.api import RunLimits, RunResult, RuntimeValue, is_number
+from sardonyx._src.ops.run_values import RunLimits, RunResult, RuntimeValue, is_number
 from sardonyx._src.runtime.declarations.shape_policy import ShapePolicy
 from sardonyx._src.runtime.engine.engine import NativeEngine
 from sardonyx._src.runtime.engine.lazy_model import LazyModel
 from sardonyx._src.runtime.feeds.feeds import CASTS, Cast, check_feeds
 from sardonyx._src.runtime.programs.stats import SessionStats
-from sardonyx._src.runtime.results.output_arrays import OutputArrays, check_output_arrays, copy_outputs
+from sardonyx._src.runtime.results.output_arrays import OutputArrays, check_output_arrays
 from sardonyx._src.runtime.results.results import check_results, copy_if_read_only, select_outputs
 from sardonyx._src.runtime.session.async_runs import submit, wait_for
 from sardonyx._src.runtime.session.calling_conventions import refuse_other_convention
@@ -52,6 +51,7 @@ from sardonyx._src.runtime.verification.modes import Verify
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+    from sardonyx._src.io.loading.operator_sets import OperatorSetSource
     from sardonyx._src.runtime.programs.memory_report import MemoryReport
 
 __all__ = ["ENGINES", "Engine", "Session", "SessionValue"]
@@ -190,6 +190,16 @@ class Session:
         return self.stats.precision
 
     @property
+    def shapes(self) -> ShapePolicy:
+        """What the session does where a size differs from the one that the model declares."""
+        return self._dispatch.shapes
+
+    @property
+    def in_place(self) -> Mapping[str, str]:
+        """The outputs that are proved to be an input with some elements replaced, and the input: see `out` of `run`."""
+        return self._runner.native.program.in_place if isinstance(self._runner, NativeEngine) else {}
+
+    @property
     def stats(self) -> SessionStats:
         """Counts of the runs so far, and of events that made them slower than native code: see `SessionStats`."""
         if isinstance(self._runner, NativeEngine):
@@ -259,7 +269,9 @@ class Session:
         cancellation: a token that ends this run and all others that were given it; `cancel` ends all runs of the session.
         out: arrays by output name that receive outputs: writeable, contiguous in C order, of the output's element type and
             shape, and without memory in common with feeds.  The results contain them.  A run that fails may have written to
-            them.
+            them.  An array may be that of one feed itself, which the output replaces.  Where the output is proved to be the
+            input with some elements replaced, as a cache that GroupQueryAttention or TensorScatter updates, only these
+            elements are written.  A run that fails has then replaced some of them, and may be repeated with the same feeds.
         cast: whether a fed array is converted to the declared element type: "no" raises InputError for another type;
             "safe" converts where every value is preserved; "same_kind" may also round floats (as in `numpy.can_cast`).
 
@@ -274,19 +286,20 @@ class Session:
         if timeout is not None or cancellation is not None or self._is_timed:
             control = self._make_control(timeout, cancellation)
             control.check()
+        memory = None
         if out is not None:
-            check_output_arrays(out, select_outputs(outputs, self._outputs), feeds)
+            memory = check_output_arrays(out, select_outputs(outputs, self._outputs), feeds)
         if (
             outputs is None
             and self._try_run is not None
-            and (results := self._try_run(feeds, control, out)) is not None
+            and (results := self._try_run(feeds, control, memory)) is not None
         ):
-            return results
+            return results if memory is None else memory.copy(results)
         with typed_memory_errors("run the model"):
             results = self._run_checked(
                 feeds, outputs, control or RunControl(self._counters.cancellation), cast
             )
-            return results if out is None else copy_outputs(results, out)
+            return results if memory is None else memory.copy(results)
 
     def run_async(
         self,

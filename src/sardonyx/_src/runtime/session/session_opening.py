@@ -7,8 +7,8 @@ from pathlib import Path
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import are_defects_fatal, typed_memory_errors
 from sardonyx._src.io.garbage_collection import pause_gc, promote_young_objects
-from sardonyx._src.io.loading.load import ModelSource
-from sardonyx._src.ops.api import RunLimits
+from sardonyx._src.io.loading.model_sources import ModelSource
+from sardonyx._src.ops.run_values import RunLimits
 from sardonyx._src.runtime.declarations.declared_sizes import Declaration, declarations_of
 from sardonyx._src.runtime.limits.memory_limits import limits_of_process
 from sardonyx._src.runtime.programs.stats import RunCounters

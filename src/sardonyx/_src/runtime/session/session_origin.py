@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from sardonyx._src.arguments import require_choice, require_flag, require_integer, require_type
 from sardonyx._src.compile.llvm.kernel_origin import STARTS, Start
@@ -16,12 +16,14 @@ from sardonyx._src.compile.program.steps.precision import PRECISIONS
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InputError, SardonyxError
 from sardonyx._src.io.external import Policy
-from sardonyx._src.io.loading.load import ModelSource
-from sardonyx._src.io.loading.operator_sets import OperatorSetSource
+from sardonyx._src.io.loading.model_sources import ModelSource
 from sardonyx._src.ir import Model
-from sardonyx._src.ops.api import RunLimits
+from sardonyx._src.ops.run_values import RunLimits
 from sardonyx._src.runtime.declarations.shape_policy import SHAPE_POLICIES, ShapePolicy
 from sardonyx._src.runtime.verification.modes import VERIFICATIONS, Verify
+
+if TYPE_CHECKING:
+    from sardonyx._src.io.loading.operator_sets import OperatorSetSource
 
 Functions = Sequence[Callable[..., object]]
 Engine = Literal["auto", "reference", "native"]

@@ -12,7 +12,7 @@ from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.interp.run_state import RandomSource
-from sardonyx._src.ops.api import RunLimits, RuntimeValue
+from sardonyx._src.ops.run_values import RunLimits, RuntimeValue
 from sardonyx._src.runtime.limits.run_limits import Bailout
 from sardonyx._src.runtime.programs.async_compilation import async_compilation
 from sardonyx._src.runtime.programs.stats import RunCounters

@@ -13,7 +13,7 @@ from sardonyx._src.compile.program.steps.assumptions import (
     ElementsObserved,
 )
 from sardonyx._src.dataclass import dataclass
-from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.ops.run_values import RuntimeValue
 from sardonyx._src.runtime.runs.native_program import NativeProgram
 
 Observed = frozenset[Assumption]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping
 from threading import Lock, local
 from typing import TYPE_CHECKING
@@ -16,9 +15,10 @@ from sardonyx._src.compile.program.steps.assumptions import (
 from sardonyx._src.errors import CompilationError, EvaluationError, SardonyxError
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.interp.run_state import RandomSource
-from sardonyx._src.ops.api import RunLimits, RuntimeValue
+from sardonyx._src.logs import get_logger
+from sardonyx._src.ops.run_values import RunLimits, RuntimeValue
 from sardonyx._src.runtime.limits.run_limits import Bailout
-from sardonyx._src.runtime.results.output_arrays import OutputArrays
+from sardonyx._src.runtime.results.output_arrays import OutputMemory
 from sardonyx._src.runtime.runs.native_program import NativeProgram
 from sardonyx._src.runtime.specialization.fork_locks import LOCK_OWNERS
 from sardonyx._src.runtime.specialization.program import (
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 MAX_ELEMENTS = (
     2  # programs for elements of parameters: the first run with new elements waits for the compilation
 )
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 
 class SpecializedPrograms:
@@ -88,7 +88,7 @@ class SpecializedPrograms:
         return [*latest, *others, self.general]
 
     def try_run(
-        self, feeds: object, control: RunControl | None = None, out: OutputArrays | None = None
+        self, feeds: object, control: RunControl | None = None, out: OutputMemory | None = None
     ) -> dict[str, RuntimeValue] | None:
         """The outputs, on the fast path of a program whose assumptions hold; None if there is none.
 

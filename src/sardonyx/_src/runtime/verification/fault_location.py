@@ -21,12 +21,12 @@ from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.io.garbage_collection import pause_gc
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir import Model
-from sardonyx._src.ops.api import RunLimits, RuntimeValue
+from sardonyx._src.ops.run_values import RunLimits, RuntimeValue
 from sardonyx._src.rewrite.proof.compare import difference
 from sardonyx._src.runtime.engine.engine import NativeEngine
 from sardonyx._src.runtime.programs.async_compilation import async_compilation
 from sardonyx._src.runtime.programs.stats import RunCounters
-from sardonyx._src.runtime.runs.native_program import NativeProgram
+from sardonyx._src.runtime.runs.native_program import NativeProgram, constant_evaluation
 from sardonyx._src.runtime.specialization.program import SpecializedProgram
 from sardonyx._src.runtime.verification.held_values import HeldValues
 from sardonyx._src.runtime.verification.local_reference import Computed, LocalReference
@@ -78,7 +78,12 @@ def compile_verified(
     tolerant, precision = program.native.counters.tolerates_faults, program.native.program.precision
     with async_compilation(), limit_nesting(), pause_gc():
         laid_out, executable = compile_stages(
-            model, host_target(), tolerant=tolerant, assumptions=program.assumptions, precision=precision
+            model,
+            host_target(),
+            tolerant=tolerant,
+            assumptions=program.assumptions,
+            precision=precision,
+            evaluate=constant_evaluation(tolerant=tolerant),
         )
         counters = RunCounters(tolerates_faults=tolerant)
         native = NativeProgram(executable, program.native.pool.threads, counters)

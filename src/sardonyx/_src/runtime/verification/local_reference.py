@@ -21,8 +21,8 @@ from sardonyx._src.interp.steps import CalledBody, NodeStep
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir import Array, Model, Node, Value
 from sardonyx._src.ir.walk import captures, location, nodes
-from sardonyx._src.ops.api import RunLimits, RuntimeValue, as_plain_value, as_run_value
 from sardonyx._src.ops.registry import find
+from sardonyx._src.ops.run_values import RunLimits, RuntimeValue, as_plain_value, as_run_value
 from sardonyx._src.rewrite.proof.compare import relative_tolerance
 from sardonyx._src.runtime.verification.values import ValueComparison, compare_value, is_float
 

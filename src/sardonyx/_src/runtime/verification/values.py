@@ -9,7 +9,7 @@ import numpy as np
 
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array
-from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.ops.run_values import RuntimeValue
 from sardonyx._src.rewrite.proof.compare import MIN_MAGNITUDE, difference, relative_tolerance
 
 

@@ -19,14 +19,14 @@ from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.interp.run_state import RandomSource
 from sardonyx._src.ir import Model
-from sardonyx._src.ops.api import RunLimits, RuntimeValue
+from sardonyx._src.ops.run_values import RunLimits, RuntimeValue
 from sardonyx._src.rewrite.proof.compare import RELATIVE_TOLERANCES, kind_difference
 from sardonyx._src.rewrite.proof.prove import random_outputs
 from sardonyx._src.runtime.engine.engine import NativeEngine, Programs, run_interruptibly
 from sardonyx._src.runtime.engine.lazy_model import LazyModel
 from sardonyx._src.runtime.limits.run_limits import Bailout
 from sardonyx._src.runtime.programs.stats import RunCounters
-from sardonyx._src.runtime.results.output_arrays import OutputArrays
+from sardonyx._src.runtime.results.output_arrays import OutputMemory
 from sardonyx._src.runtime.runs.native_program import NativeProgram
 from sardonyx._src.runtime.specialization.program import SpecializedProgram
 from sardonyx._src.runtime.specialization.programs import SpecializedPrograms
@@ -77,7 +77,7 @@ class VerifiedPrograms:
         return outputs
 
     def try_run(
-        self, feeds: object, control: RunControl | None = None, out: OutputArrays | None = None
+        self, feeds: object, control: RunControl | None = None, out: OutputMemory | None = None
     ) -> dict[str, RuntimeValue] | None:
         """`run` on the fast path; None if there is no fast path for these feeds."""
         outputs = self.programs.try_run(feeds, control, out)

@@ -15,7 +15,7 @@ from sardonyx._src.compile.program.steps.program import BindSizes, FallbackOp, s
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.interp.run_state import Frame, RandomSource, RunState
-from sardonyx._src.ops.api import RunLimits, RuntimeValue, as_plain_value
+from sardonyx._src.ops.run_values import RunLimits, RuntimeValue, as_plain_value
 from sardonyx._src.rewrite.proof.compare import difference
 from sardonyx._src.runtime.runs.native_program import NativeProgram
 from sardonyx._src.runtime.runs.stepwise_context import StepwiseContext

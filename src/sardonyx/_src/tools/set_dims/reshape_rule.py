@@ -1,4 +1,7 @@
-"""The repair rule of Reshape: the entry of the shape that holds the size of an axis of the data."""
+"""The repair rule of Reshape: the entry of the shape that holds the size of an axis of the data.
+
+The shapes come from a probe (`probe.py`), in which a large prime stands for the new size, so that its multiples are found.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +33,8 @@ def reshape(node: Node, probe: Probe) -> Iterator[RuleResult]:
     indices = matching_entries(axes[0], before, old_target, probe) if len(axes) == 1 else []
     index = axes[0] if axes[0] in indices else next(iter(indices), None)
     if index is None or (len(indices) > 1 and index != axes[0]):
-        if -1 not in shape and None not in shape:
-            yield Unresolved(node, f"several entries of shape {shape_text(shape)} may hold it")
+        if -1 not in shape and None not in shape:  # else the run computes an entry, which follows the data
+            yield Unresolved(node, f"it is undecided which entry of shape {shape_text(shape)} holds it")
         return
     entry = shape[index]
     if entry in (None, -1) or probe.is_multiple(entry) or (entry == 0 and index in axes):
@@ -87,9 +90,10 @@ def shape_text(shape: Sequence[int | None]) -> str:
 
 
 def matching_entries(axis: int, before: Shape, target: Shape, probe: Probe) -> list[int]:
-    """The axes of the target shape that may hold the size of a data axis: their strides equal that of the data axis.
+    """The axes of the target shape that may hold the size of a data axis, or the old size as its outer factor.
 
-    If there are several, they are adjacent axes of length 1.
+    Their strides equal that of the axis or of the factor; several of them are axes beside axes of length 1.  If there is none,
+    the one axis that merges the axis with its neighbors.
     """
     total = before[axis]
     if not isinstance(total, int) or None in before or None in target:

@@ -21,6 +21,7 @@ from sardonyx._src.errors import InputError
 from sardonyx._src.io.loading.load import ModelSource, load
 from sardonyx._src.ir import Model, TensorType
 from sardonyx._src.ops.api import RunLimits
+from sardonyx._src.phases import phase
 from sardonyx._src.runtime.session.session import ENGINES, Engine
 from sardonyx._src.train.fit.batches import split_rows
 from sardonyx._src.train.fit.data import Dataset, DataSource, open_dataset
@@ -136,6 +137,7 @@ def check_batches(model: Model, datasets: tuple[Dataset, Dataset | None], batch_
                 )
 
 
+@phase("data")
 def open_datasets(
     model: Model, data: DataSource, validation: DataSource | float | None, seed: int
 ) -> tuple[Dataset, Dataset | None]:

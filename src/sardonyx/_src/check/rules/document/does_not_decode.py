@@ -18,5 +18,5 @@ from sardonyx._src.proto.record import Record
 
 @rule("SX001", visits=())
 def check_does_not_decode(record: Record, context: RuleContext) -> Iterator[Finding]:
-    """Reported while decoding, before there is a record to visit."""
+    """Visits nothing: `check/driver/checking.py` reports bytes for which there is no record."""
     yield from ()

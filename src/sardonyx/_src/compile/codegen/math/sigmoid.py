@@ -40,8 +40,9 @@ def silu(builder: FunctionBuilder, x: LLVMValue) -> LLVMValue:
 def negated_exp(builder: FunctionBuilder, x: LLVMValue) -> tuple[LLVMValue, LLVMValue, LLVMValue]:
     """(s, power, rest) with exp(-x) = (s + 1) * power / rest and s = exp(r) - 1 for |r| <= ln(2)/2.
 
-    1 + (s + 1) * power is below 2^127; what is divided by it is multiplied by `rest` last, so that a subnormal result is
-    rounded once.  `rest` is zero from `LOWEST` down, so that an infinite dividend gives NaN there.
+    `rest` is 1 unless exp(-x) is above 2^126: there the 1 of 1 + exp(-x) vanishes in rounding, so that the whole quotient may be
+    scaled.  1 + (s + 1) * power is below 2^127; what is divided by it is multiplied by `rest` last, so that a subnormal result
+    is rounded once.  `rest` is zero from `LOWEST` down, so that an infinite dividend gives NaN there.
     """
     bounded = x.clamp_min(LOWEST).clamp_max(HIGHEST)
     shifted = builder.fma(bounded, -LOG2_E, BIASED)  # rounds to n + BIASED, n an integer, as `ROUNDER` does

@@ -53,9 +53,11 @@ from sardonyx._src.compile.kernels.attention.parameters import (
     aligned_size,
 )
 from sardonyx._src.compile.kernels.loops.lanes import reduce_to_all_lanes
+from sardonyx._src.compile.kernels.loops.rows import narrow_equal_lanes, summed_vector_type
 from sardonyx._src.compile.kernels.loops.vectors import (
     first_lanes,
     i64,
+    load_typed,
     load_vector,
     loop_blocks,
     loop_masked_vectors,
@@ -95,43 +97,43 @@ def load_query(kernel: AttentionKernel, head: DecodeHead, i: LLVMValue) -> None:
     b = kernel.b
     q = query_row(kernel, head, "q", b.min(i, head.unit.query_count - 1))
     elements, output = (scratch_row(kernel, head, area, i) for area in ("q", "o"))
-    for d, mask in loop_masked_vectors(b, kernel.sizes["depth"]):
-        store_vector(b, load_vector(b, b.gep(q, d), mask) * kernel.scale, b.gep(elements, d))
+    summed = summed_vector_type(b.target)
+    scale = b.splat(kernel.scale, summed.lanes)
+    for d, mask in loop_masked_vectors(b, kernel.sizes["depth"], summed.lanes):
+        store_vector(b, load_typed(b, summed, b.gep(q, d), mask) * scale, b.gep(elements, d))
     for d, _ in loop_masked_vectors(b, kernel.sizes["width"]):
         store_vector(b, zeros(b), b.gep(output, d))
-    store_vector(b, negative_infinity(b), scratch_row(kernel, head, "max", i))
-    store_vector(b, zeros(b), scratch_row(kernel, head, "sum", i))
+    store_vector(b, negative_infinity(b, summed.lanes), scratch_row(kernel, head, "max", i))
+    store_vector(b, b.constant(0.0, summed), scratch_row(kernel, head, "sum", i))
 
 
 def update_query_softmax(
     kernel: AttentionKernel, head: DecodeHead, i: LLVMValue, key: LLVMValue, count: LLVMValue
 ) -> None:
     """Turns a query's scores into exp(score - maximum); rescales its sum and output to the new maximum."""
-    b = kernel.b
+    b, summed = kernel.b, summed_vector_type(kernel.b.target)
     stored_maximum, stored_total = (scratch_row(kernel, head, area, i) for area in ("max", "sum"))
-    maximum, total = (b.new_slot(name, vector_type(b)) for name in ("max", "sum"))
-    old_maximum = load_vector(b, stored_maximum)
+    maximum, total = (b.new_slot(name, summed) for name in ("max", "sum"))
+    old_maximum = b.load(MemoryLocation(stored_maximum, summed))
     b.store(maximum, old_maximum)
     query, mask = query_position(kernel, i), mask_row(kernel, head, i)
-    with loop_blocks(b, count, b.target.lanes, "score") as first:
-        address = b.gep(scratch_row(kernel, head, "p", i), first)
-        scores = mask_query_scores(
-            kernel, head.operands, query, mask, load_vector(b, address), (key, first, count)
-        )
-        store_vector(b, scores, address)
-        b.store(maximum, max_skipping_nan(b, b.load(maximum), scores))
+    with loop_blocks(b, count, summed.lanes, "score") as first:
+        scores = MemoryLocation(b.gep(scratch_row(kernel, head, "p", i), first), summed)
+        masked = mask_query_scores(kernel, head.operands, query, mask, b.load(scores), (key, first, count))
+        b.store(scores, masked)
+        b.store(maximum, max_skipping_nan(b, b.load(maximum), masked))
     new_maximum = reduce_max(b, b.load(maximum))
     base = softmax_base(b, new_maximum)
     factor = exp_below(b, old_maximum, base)
-    b.store(total, load_vector(b, stored_total) * factor)
-    with loop_blocks(b, count, b.target.lanes, "score") as first:
-        score = b.gep(scratch_row(kernel, head, "p", i), first)
-        weight = exp_below(b, load_vector(b, score), base)
-        store_vector(b, weight, score)
+    b.store(total, b.load(MemoryLocation(stored_total, summed)) * factor)
+    with loop_blocks(b, count, summed.lanes, "score") as first:
+        score = MemoryLocation(b.gep(scratch_row(kernel, head, "p", i), first), summed)
+        weight = exp_below(b, b.load(score), base)
+        b.store(score, weight)
         b.store(total, b.load(total) + weight)
     store_vector(b, new_maximum, stored_maximum)
     store_vector(b, b.load(total), stored_total)
-    rescale_output(kernel, head, i, factor)
+    rescale_output(kernel, head, i, narrow_equal_lanes(b, factor))
 
 
 def mask_query_scores(
@@ -150,15 +152,16 @@ def mask_query_scores(
     key, first, end = block
     if variant.causal:
         end = b.min(end, key_end_of(kernel, head, query) - key)
-    is_before_end = first_lanes(b, end - first)
+    lanes = scores.type.lanes
+    is_before_end = first_lanes(b, end - first, lanes)
     if variant.has_softcap:
         scores = apply_softcap(kernel, scores)
     if variant.mask_type:
         scores = scores + load_mask_vector(kernel, mask, key + first, is_before_end)
-    scores = b.select(is_before_end, scores, negative_infinity(b))
+    scores = b.select(is_before_end, scores, negative_infinity(b, lanes))
     if variant.windowed:
-        is_before_begin = first_lanes(b, key_begin_of(kernel, head, query) - key - first)
-        scores = b.select(is_before_begin, negative_infinity(b), scores)
+        is_before_begin = first_lanes(b, key_begin_of(kernel, head, query) - key - first, lanes)
+        scores = b.select(is_before_begin, negative_infinity(b, lanes), scores)
     return scores
 
 
@@ -221,7 +224,8 @@ def load_total(kernel: AttentionKernel, head: DecodeHead, i: LLVMValue) -> Memor
     """A new variable that holds the sum of a query's weights in every lane."""
     b = kernel.b
     total = b.new_slot("total", vector_type(b))
-    b.store(total, reduce_to_all_lanes(b, "add", load_vector(b, scratch_row(kernel, head, "sum", i))))
+    sums = b.load(MemoryLocation(scratch_row(kernel, head, "sum", i), summed_vector_type(b.target)))
+    b.store(total, narrow_equal_lanes(b, reduce_to_all_lanes(b, "add", sums)))
     return total
 
 

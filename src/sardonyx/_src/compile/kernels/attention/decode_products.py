@@ -25,16 +25,18 @@ from sardonyx._src.compile.kernels.attention.heads import row_pointer
 from sardonyx._src.compile.kernels.attention.parameters import AttentionKernel
 from sardonyx._src.compile.kernels.gemm.tile.prefetch import CACHE_LINE_FLOATS
 from sardonyx._src.compile.kernels.loops.lanes import shuffle, sum_each
+from sardonyx._src.compile.kernels.loops.rows import summed_vector_type
 from sardonyx._src.compile.kernels.loops.vectors import (
+    first_lanes,
     i64,
     load_splat,
+    load_typed,
     load_vector,
     loop_blocks,
     loop_masked_vectors,
     loop_vectors,
     store_vector,
     vector_type,
-    zeros,
 )
 from sardonyx._src.compile.kernels.tuning import tuning_for
 from sardonyx._src.dataclass import dataclass
@@ -45,7 +47,7 @@ from sardonyx._src.dataclass import dataclass
 def emit_scores(kernel: AttentionKernel, unit: DecodeUnit, key: LLVMValue, count: LLVMValue) -> None:
     """A row of scores of `count` keys for each query; lanes past the last key repeat its score."""
     b = kernel.b
-    height = b.target.lanes // query_pair(b)
+    height = tile_products(b) // query_pair(b)
     with loop_blocks(b, count, height, "keys") as i:
         unit.key_stream.seek(key + i)
         with loop_heads(kernel, unit) as head:
@@ -56,8 +58,20 @@ def emit_scores(kernel: AttentionKernel, unit: DecodeUnit, key: LLVMValue, count
                 emit_dot_products(kernel, head, query, keys, i, lines)
 
 
+def part_type(b: KernelBuilder) -> LLVMType:
+    """The partial sums of a dot product that a pass over D adds."""
+    summed = summed_vector_type(b.target)
+    return LLVMType("float", max(summed.lanes // tuning_for(b.target).attention.dot_passes, 1))
+
+
+def tile_products(b: KernelBuilder) -> int:
+    """The number of dot products at a time: their partial sums take half of the registers in a pass."""
+    lanes = part_type(b).lanes
+    return min(b.target.registers // 2 // (lanes // b.target.lanes), lanes)
+
+
 def query_pair(b: KernelBuilder) -> int:
-    return min(QUERY_PAIR, b.target.lanes)
+    return min(QUERY_PAIR, tile_products(b))
 
 
 def loop_query_pairs(b: KernelBuilder, count: LLVMValue, height: int) -> Iterator[tuple[LLVMValue, int]]:
@@ -83,24 +97,52 @@ def emit_dot_products(
     column: LLVMValue,
     lines: int,
 ) -> None:
-    """The dot products of a pair of queries with some keys, one product in each lane; column: the index of the first key."""
+    """The dot products of a pair of queries with some keys, one product in each lane; column: the index of the first key.
+
+    Each has the partial sums of `summed_vector_type`, of which a pass over D adds as many as the registers hold.
+    """
     b, pair = kernel.b, query_pair(kernel.b)
     queries = [scratch_row(kernel, head, "q", query + j) for j in range(pair)]
-    sums = [b.new_slot("dot", vector_type(b)) for _ in range(b.target.lanes)]
-    for slot in sums:
-        b.store(slot, zeros(b))
-    for d, mask in loop_vectors(b, 0, kernel.sizes["depth"]):
-        head.unit.key_stream.prefetch(lines)
-        rows = [load_vector(b, b.gep(key, d), mask) for key in keys]
-        for j, elements in enumerate(queries):
-            factor = load_vector(b, b.gep(elements, d))
-            for slot, row in zip(sums[j * len(keys) :], rows, strict=False):
-                b.store(slot, b.fma(factor, row, b.load(slot)))
-    products = sum_each(b, [b.load(slot) for slot in sums])
+    lanes, part_lanes = summed_vector_type(b.target).lanes, part_type(b).lanes
+    products = [
+        sum_part(kernel, head, (queries, keys), first, lines if first == 0 else 0)
+        for first in range(0, lanes, part_lanes)
+    ]
+    while len(products) > 1:
+        products = [low + high for low, high in zip(products[::2], products[1::2], strict=True)]
     for j in range(pair):
-        scores = products if pair == 1 else extract_lanes(b, products, j, len(keys))
+        scores = products[0] if pair == 1 else extract_lanes(b, products[0], j, len(keys))
         address = b.gep(scratch_row(kernel, head, "p", query + j), column)
         b.store(MemoryLocation(address, scores.type), scores)
+
+
+def sum_part(
+    kernel: AttentionKernel,
+    head: DecodeHead,
+    factors: tuple[Sequence[str], Sequence[str]],
+    first: int,
+    lines: int,
+) -> LLVMValue:
+    """The sums of some lanes of the products of queries with keys, from lane `first` of the partial sums on.
+
+    lines: the cache lines to prefetch per step along D.
+    """
+    b, (queries, keys), part = kernel.b, factors, part_type(kernel.b)
+    sums = [b.new_slot("dot", part) for _ in range(len(queries) * len(keys))]
+    for slot in sums:
+        b.store(slot, b.constant(0.0, part))
+    depth = kernel.sizes["depth"]
+    for i, partial in loop_vectors(b, 0, depth, summed_vector_type(b.target).lanes):
+        d = i + first if first else i
+        mask = None if partial is None else first_lanes(b, depth - d, part.lanes)
+        if lines:
+            head.unit.key_stream.prefetch(lines)
+        rows = [load_typed(b, part, b.gep(key, d), mask) for key in keys]
+        for j, elements in enumerate(queries):
+            factor = b.load(MemoryLocation(b.gep(elements, d), part))
+            for slot, row in zip(sums[j * len(keys) :], rows, strict=False):
+                b.store(slot, b.fma(factor, row, b.load(slot)))
+    return sum_each(b, [b.load(slot) for slot in sums])
 
 
 def extract_lanes(b: KernelBuilder, vector: LLVMValue, index: int, lanes: int) -> LLVMValue:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation
 from sardonyx._src.compile.kernels.attention.online_softmax import first_lane, negative_infinity
 from sardonyx._src.compile.kernels.attention.parameters import AttentionKernel
-from sardonyx._src.compile.kernels.loops.vectors import i64, load_splat, load_vector
+from sardonyx._src.compile.kernels.loops.vectors import i64, load_splat, load_typed
 from sardonyx._src.dataclass import dataclass
 
 
@@ -77,17 +77,24 @@ def key_begin_of(kernel: AttentionKernel, head: AttentionHead, query: LLVMValue)
 
 
 def apply_softcap(kernel: AttentionKernel, score: LLVMValue) -> LLVMValue:
-    return kernel.softcap * kernel.b.emit_operation("tanh", score / kernel.softcap)
+    softcap = kernel.b.splat(kernel.softcap, score.type.lanes)
+    return softcap * kernel.b.emit_operation("tanh", score / softcap)
 
 
 def load_mask_vector(
     kernel: AttentionKernel, row: str, column: LLVMValue, lanes: LLVMValue | None
 ) -> LLVMValue:
-    """A vector of a mask row as addends to scores: a bool becomes 0 or -inf.  lanes: the lanes that are read; None: all."""
+    """A vector of a mask row as addends to scores: a bool becomes 0 or -inf.
+
+    lanes: the mask of the lanes that are read, which has those of the vector; None: all lanes of a register.
+    """
     b = kernel.b
+    count = b.target.lanes if lanes is None else lanes.type.lanes
     element = kernel.variant.element("mask")
-    mask = load_vector(b, b.gep(row, column, element), lanes, element=element)
-    return mask if kernel.variant.mask_type == "float" else b.select(mask.ne(0), 0.0, negative_infinity(b))
+    mask = load_typed(b, LLVMType(element, count), b.gep(row, column, element), lanes)
+    if kernel.variant.mask_type == "float":
+        return mask
+    return b.select(mask.ne(0), 0.0, negative_infinity(b, count))
 
 
 def load_mask_element(kernel: AttentionKernel, row: str, column: LLVMValue) -> LLVMValue:

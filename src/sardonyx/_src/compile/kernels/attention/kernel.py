@@ -79,7 +79,7 @@ def emit_prefill_unit(
     with loop_panels(b, block_queries, list(gemms)) as (position, count):
         query = first + position
         width, gemm = choose_panel_gemm(b, gemms, count)
-        emit_panel(kernel, QueryPanel(head, query, count, width, gemm, lay_out_scratch(kernel)))
+        emit_panel(kernel, QueryPanel(head, first, query, count, width, gemm, lay_out_scratch(kernel)))
 
 
 @contextmanager

@@ -19,7 +19,6 @@ from sardonyx._src.compile.codegen.math.exponential import (
 )
 from sardonyx._src.compile.codegen.math.function import VectorFunction
 from sardonyx._src.compile.kernels.loops.lanes import swap_lanes
-from sardonyx._src.compile.kernels.loops.vectors import vector_type
 
 MIN_EXPONENT = -87.3  # its exponential is slightly above 2^-126, the smallest normal float
 
@@ -42,8 +41,9 @@ def exp_below(b: KernelBuilder, score: LLVMValue, base: LLVMValue) -> LLVMValue:
     return b.call_vector_function(exp_nonpositive, score - base)
 
 
-def negative_infinity(b: KernelBuilder) -> LLVMValue:
-    return b.constant(float("-inf"), vector_type(b))
+def negative_infinity(b: KernelBuilder, lanes: int | None = None) -> LLVMValue:
+    """-inf in every lane of a vector, which has those of a register by default."""
+    return b.constant(float("-inf"), LLVMType("float", b.target.lanes if lanes is None else lanes))
 
 
 def max_skipping_nan(b: KernelBuilder, a: LLVMValue, score: LLVMValue) -> LLVMValue:
@@ -53,7 +53,7 @@ def max_skipping_nan(b: KernelBuilder, a: LLVMValue, score: LLVMValue) -> LLVMVa
 
 def reduce_max(b: KernelBuilder, value: LLVMValue) -> LLVMValue:
     """The maximum of all lanes, in every lane; no lane may be NaN."""
-    distance = b.target.lanes // 2
+    distance = value.type.lanes // 2
     while distance:
         value = max_skipping_nan(b, value, swap_lanes(b, value, distance))
         distance //= 2
@@ -67,7 +67,7 @@ def softmax_base(b: KernelBuilder, maximum: LLVMValue) -> LLVMValue:
 
 def reciprocal_sum(b: KernelBuilder, total: LLVMValue, num_keys: LLVMValue) -> LLVMValue:
     """1 / the sum of exponentials; 1 if there are no keys, so that the result is 0 and not NaN."""
-    has_no_keys = b.splat(num_keys.eq(0), b.target.lanes)
+    has_no_keys = b.splat(num_keys.eq(0), total.type.lanes)
     return b.select(has_no_keys, 1.0, 1.0 / total)
 
 
@@ -77,6 +77,6 @@ def is_not_positive(b: KernelBuilder, total: LLVMValue) -> LLVMValue:
 
 
 def first_lane(b: KernelBuilder, value: LLVMValue) -> LLVMValue:
-    if b.target.lanes == 1:
+    if value.type.lanes == 1:
         return value
     return b.emit(LLVMType("float"), f"extractelement {value}, i32 0")

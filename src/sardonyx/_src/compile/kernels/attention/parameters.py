@@ -61,7 +61,7 @@ class AttentionKernel:
     """An attention kernel that is being emitted: its builder, variant and arguments.
 
     pointers, sizes: the arguments by name.
-    scale, softcap: the numbers in every lane.
+    scale, softcap: the numbers, scalars.
     """
 
     b: KernelBuilder
@@ -75,10 +75,7 @@ class AttentionKernel:
 def load_arguments(b: KernelBuilder, variant: AttentionVariant) -> AttentionKernel:
     pointers = {name: b.pointer(name) for name in pointer_names(variant)}
     sizes = {name: b.integer(name) for name in size_names(variant)}
-    scale, softcap = (
-        b.splat(sizes[name].convert("trunc", "i32").bitcast(), b.target.lanes)
-        for name in ("scale", "softcap")
-    )
+    scale, softcap = (sizes[name].convert("trunc", "i32").bitcast() for name in ("scale", "softcap"))
     return AttentionKernel(b, variant, pointers, sizes, scale, softcap)
 
 

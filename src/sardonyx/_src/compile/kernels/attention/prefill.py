@@ -16,6 +16,9 @@ Only one block of scores exists at a time.  Tiling: Dao et al., "FlashAttention"
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from sardonyx._src.compile.codegen import LLVMType, LLVMValue, MemoryLocation
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.attention.heads import (
@@ -48,19 +51,33 @@ from sardonyx._src.compile.kernels.tuning import AttentionTuning
 
 def emit_panel(kernel: AttentionKernel, panel: QueryPanel) -> None:
     """The outputs of a panel of queries."""
-    b, query, count = kernel.b, panel.query, panel.count
+    b, count = kernel.b, panel.count
     with loop_columns(b, panel) as column:
         load_queries(kernel, panel, column)
-    end = key_end_of(kernel, panel.head, query + count - 1)
-    begin = key_begin_of(kernel, panel.head, query)
-    block = AttentionTuning.key_block
-    with b.loop(begin, end + (block - 1), block, "key") as key:
-        emit_key_block(kernel, panel, key, b.min(end - key, block))
+    with loop_key_blocks(kernel, panel) as (key, keys):
+        emit_key_block(kernel, panel, key, keys)
     if kernel.variant.zero_masked_rows:
         with b.loop(i64(b, 0), count, name="query") as i:
             clear_masked_column(kernel, panel, i)
     with loop_blocks(b, count, b.target.lanes, "column") as column:
         store_queries(kernel, panel, column)
+
+
+@contextmanager
+def loop_key_blocks(kernel: AttentionKernel, panel: QueryPanel) -> Iterator[tuple[LLVMValue, LLVMValue]]:
+    """A loop over the blocks of keys that a panel attends to: the first key of each, and its number of keys.
+
+    Blocks and the chains of their sums begin at the first key of the unit, since the panels depend on the lanes of the target.
+    The keys of the first block before those of the panel are left out.
+    """
+    b, block, chains = kernel.b, AttentionTuning.key_block, AttentionTuning.fold_chains
+    unit_begin = key_begin_of(kernel, panel.head, panel.unit_query)
+    end = key_end_of(kernel, panel.head, panel.query + panel.count - 1)
+    skipped = (key_begin_of(kernel, panel.head, panel.query) - unit_begin) & -chains
+    begin = unit_begin + skipped
+    with b.loop(unit_begin + (skipped & -block), end + (block - 1), block, "key") as first:
+        key = b.select(first < begin, begin, first)
+        yield key, b.min(end, first + block) - key
 
 
 def load_queries(kernel: AttentionKernel, panel: QueryPanel, column: LLVMValue) -> None:
@@ -69,8 +86,9 @@ def load_queries(kernel: AttentionKernel, panel: QueryPanel, column: LLVMValue) 
     store_vector(b, negative_infinity(b), b.gep(panel.areas["max"], column))
     store_vector(b, zeros(b), b.gep(panel.areas["sum"], column))
     rows = [query_row_pointer(kernel, panel, "q", column, i) for i in lanes]
+    scale = b.splat(kernel.scale, b.target.lanes)
     for d, mask in loop_masked_vectors(b, kernel.sizes["depth"]):
-        block = transpose(b, [load_vector(b, b.gep(row, d), mask) * kernel.scale for row in rows])
+        block = transpose(b, [load_vector(b, b.gep(row, d), mask) * scale for row in rows])
         for i, value in enumerate(block):
             store_vector(b, value, scratch_cell(b, panel, "q", d + i, column))
     with b.loop(i64(b, 0), kernel.sizes["width"], name="d") as d:

@@ -18,12 +18,14 @@ from sardonyx._src.dataclass import dataclass
 class QueryPanel:
     """A panel of `count` queries of a head, from number `query` on.
 
+    unit_query: the first query of the unit, which decides where blocks of keys begin.
     width: the number of queries, padded to a width for which there is a panel GEMM.
     gemm: the symbol of the panel GEMM for this width.
     areas: addresses in scratch by name (`lay_out_scratch`).
     """
 
     head: AttentionHead
+    unit_query: LLVMValue
     query: LLVMValue
     count: LLVMValue
     width: LLVMValue

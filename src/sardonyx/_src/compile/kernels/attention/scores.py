@@ -22,6 +22,7 @@ from sardonyx._src.compile.kernels.attention.heads import (
 )
 from sardonyx._src.compile.kernels.attention.online_softmax import (
     exp_below,
+    first_lane,
     is_not_positive,
     max_skipping_nan,
     negative_infinity,
@@ -36,8 +37,10 @@ from sardonyx._src.compile.kernels.attention.parameters import (
 from sardonyx._src.compile.kernels.attention.variant import AttentionVariant
 from sardonyx._src.compile.kernels.gemm.unpacked.dot_products import dot_rows
 from sardonyx._src.compile.kernels.loops.lanes import reduce_to_all_lanes
+from sardonyx._src.compile.kernels.loops.rows import narrow_equal_lanes, summed_vector_type
 from sardonyx._src.compile.kernels.loops.vectors import (
     first_lanes,
+    load_typed,
     load_vector,
     loop_masked_vectors,
     store_vector,
@@ -71,8 +74,9 @@ def emit_row(kernel: AttentionKernel, stage: int, unit: LLVMValue) -> None:
     batch, kv_head = b.udivmod(index, size["kv_heads"])
     head = select_head(kernel, batch, kv_head, q_head)
     q, y = (row_pointer(kernel, head, name, query) for name in ("q", "y"))
+    scale = b.splat(kernel.scale, b.target.lanes)
     for d, mask in loop_masked_vectors(b, size["depth"]):
-        store_vector(b, load_vector(b, b.gep(q, d), mask) * kernel.scale, b.gep(b.scratch, d))
+        store_vector(b, load_vector(b, b.gep(q, d), mask) * scale, b.gep(b.scratch, d))
     maximum = b.new_slot("max", vector_type(b))
     b.store(maximum, negative_infinity(b))
     for key, mask in loop_masked_vectors(b, size["max_length"]):
@@ -110,16 +114,17 @@ def score_vector(
 
 def apply_softmax(kernel: AttentionKernel, y: str, base: LLVMValue) -> LLVMValue:
     """Turns a row of scores into weights; returns the sum of exp(score - base), in every lane."""
-    b = kernel.b
-    total, factor = (b.new_slot(name, vector_type(b)) for name in ("total", "factor"))
-    b.store(total, zeros(b))
-    for key, mask in loop_masked_vectors(b, kernel.sizes["max_length"]):
+    b, summed = kernel.b, summed_vector_type(kernel.b.target)
+    total, factor = b.new_slot("total", summed), b.new_slot("factor", vector_type(b))
+    zero, wide_base = b.constant(0.0, summed), b.splat(first_lane(b, base), summed.lanes)
+    b.store(total, zero)
+    for key, mask in loop_masked_vectors(b, kernel.sizes["max_length"], summed.lanes):
         address = b.gep(y, key)
-        weights = exp_below(b, load_vector(b, address, mask), base)
+        weights = exp_below(b, load_typed(b, summed, address, mask), wide_base)
         store_vector(b, weights, address, mask)
-        addend = weights if mask is None else b.select(mask, weights, zeros(b))
+        addend = weights if mask is None else b.select(mask, weights, zero)
         b.store(total, b.load(total) + addend)
-    row_total = reduce_to_all_lanes(b, "add", b.load(total))
+    row_total = narrow_equal_lanes(b, reduce_to_all_lanes(b, "add", b.load(total)))
     b.store(factor, 1.0 / row_total)
     for key, mask in loop_masked_vectors(b, kernel.sizes["max_length"]):
         address = b.gep(y, key)

@@ -18,7 +18,6 @@ import numpy as np
 
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.block_quantized.word_packing import NIBBLE_WORDS, WORDS, copy_words
-from sardonyx._src.compile.kernels.gemm.integer.int8_dot import has_vnni
 from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import RegisterTile, make_tile
 from sardonyx._src.compile.kernels.tuning import BlockQuantizedTuning, tuning_for
@@ -145,7 +144,7 @@ def pack_blocks(matrix: BlockQuantizedMatrix, target: Target) -> PackedBlocks:
     first_zero = int(matrix.zeros.flat[0])
     zero = first_zero if bool((matrix.zeros == first_zero).all()) else None
     k, columns = matrix.codes.shape
-    has_int8_rows = matrix.allows_int8_rows and has_vnni(target)
+    has_int8_rows = matrix.allows_int8_rows and target.lanes > 1
     format_ = BlockFormat(matrix.bits, matrix.size, tile.width, zero, has_int8_rows)
     shape = (-(-columns // tile.width), len(matrix.scales), format_.block_bytes)
 

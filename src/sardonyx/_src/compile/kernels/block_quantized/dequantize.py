@@ -11,10 +11,7 @@ from collections.abc import Sequence
 from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.block_quantized.blocks import BlockFormat
-from sardonyx._src.compile.kernels.gemm.tile.prefetch import CACHE_LINE_BYTES
 from sardonyx._src.compile.kernels.loops.memory import load_at
-from sardonyx._src.compile.kernels.loops.vectors import prefetch
-from sardonyx._src.compile.kernels.tuning import BlockQuantizedTuning
 from sardonyx._src.dataclass import dataclass
 
 TABLE_LANES = 16
@@ -29,9 +26,11 @@ class BlockScales:
     zeros: Sequence[LLVMValue] | None
 
 
-def load_block_scales(b: KernelBuilder, block: str, format_: BlockFormat) -> BlockScales:
-    """The scales and zero points at the address of a block."""
-    lanes, starts = b.target.lanes, range(0, format_.width, b.target.lanes)
+def load_block_scales(
+    b: KernelBuilder, block: str, format_: BlockFormat, vectors: range | None = None
+) -> BlockScales:
+    """The scales and zero points at the address of a block.  vectors: of the columns of the panel; None for all."""
+    lanes, starts = b.target.lanes, column_starts(b, format_, vectors)
     scales = [load_at(b, block, b.constant(start, I64), "float", lanes) for start in starts]
     if format_.zero is not None:
         return BlockScales(scales, None)
@@ -40,13 +39,20 @@ def load_block_scales(b: KernelBuilder, block: str, format_: BlockFormat) -> Blo
     return BlockScales(scales, [code.convert("zext", "i32").convert("sitofp", "float") for code in loaded])
 
 
-def load_words(b: KernelBuilder, words: str, format_: BlockFormat) -> list[LLVMValue]:
-    """The vectors of one word for each column of a panel, from an address on; prefetches words that are read later."""
-    lanes = b.target.lanes
-    ahead = b.gep(words, b.constant(BlockQuantizedTuning.prefetch_bytes, I64), "i8")
-    for line in range(0, format_.word_row_bytes, CACHE_LINE_BYTES):
-        prefetch(b, b.gep(ahead, b.constant(line, I64), "i8"))
-    starts = range(0, format_.width, lanes)
+def column_starts(b: KernelBuilder, format_: BlockFormat, vectors: range | None) -> list[int]:
+    """The first column of each of some vectors of a panel; None for all of them."""
+    starts = range(0, format_.width, b.target.lanes)
+    return list(starts if vectors is None else starts[vectors.start : vectors.stop])
+
+
+def load_words(
+    b: KernelBuilder, words: str, format_: BlockFormat, vectors: range | None = None
+) -> list[LLVMValue]:
+    """The vectors of one word for each column of a panel, or of some of its vectors, from an address on.
+
+    Nothing is prefetched: panels are one stream, which the processor reads ahead by itself.
+    """
+    lanes, starts = b.target.lanes, column_starts(b, format_, vectors)
     return [load_at(b, words, b.constant(start, I64), "u32", lanes) for start in starts]
 
 

@@ -11,8 +11,8 @@ infinite, and 0 if all terms are below `MIN_MAGNITUDE`.
 
 from __future__ import annotations
 
+import math
 from functools import partial
-from typing import Literal
 
 from sardonyx._src.compile.codegen import LLVMType, LLVMValue, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
@@ -40,19 +40,27 @@ def quantized_row_bytes(format_: BlockFormat, k: int) -> int:
     return -(-k // format_.size) * quantized_block_bytes(format_)
 
 
+def quantized_rows_key(format_: BlockFormat) -> str:
+    """The key of the kernel that quantizes rows: formats with one key have the same quantized rows."""
+    return f"int8_blocks_{format_.size}_{format_.word_terms}_{correction_factor(format_)}"
+
+
+def correction_factor(format_: BlockFormat) -> int:
+    """The factor of the sum of a block's codes in its correction."""
+    return 1 if format_.zero is None else -format_.zero
+
+
 def quantize_rows_step(a: TensorView, quantized: TensorView, format_: BlockFormat) -> Step:
     """The step of quantized [..., M, bytes] uint8 from a [..., M, K] float32; rows are contiguous and have one stride."""
     assert a.row_stride is not None and quantized.row_stride is not None, f"rows of {a} must have one stride"
     rows: Known = dim_product(a.shape[:-1])
     k = a.shape[-1]
-    factor = 1 if format_.zero is None else -format_.zero
-    key = f"int8_blocks_{format_.size}_{format_.word_terms}_{factor}"
-    source = partial(quantize_module, format_=format_, factor=factor)
+    source = partial(quantize_module, format_=format_, factor=correction_factor(format_))
     args: tuple[KernelArgument, ...] = PARAMETERS.pack(
         a=a, q=quantized, k=k, a_row=a.row_stride, q_row=quantized.row_stride
     )
     return Step(
-        Kernel(key, source, PARAMETERS),
+        Kernel(quantized_rows_key(format_), source, PARAMETERS),
         args,
         units=rows,
         reads=(a,),
@@ -67,42 +75,75 @@ def quantize_module(name: str, target: Target, format_: BlockFormat, factor: int
     b = KernelBuilder(target, PARAMETERS)
     a, quantized = b.pointers("a", "q")
     k, a_row, q_row = b.integers("k", "a_row", "q_row")
+    whole = b.udiv(k, i64(b, format_.size))
+    left = k - whole * format_.size
     with b.loop(b.first_unit, b.end_unit, 1, "row") as row:
         source, result = b.gep(a, row * a_row), b.gep(quantized, row * q_row, "i8")
-        with b.loop(i64(b, 0), b.udiv(k + (format_.size - 1), format_.size), 1, "block") as block:
-            start = block * format_.size
-            bytes_ = b.gep(result, block * quantized_block_bytes(format_), "i8")
-            quantize_block(b, b.gep(source, start), b.min(k - start, format_.size), bytes_, format_, factor)
+
+        def emit_block(block: LLVMValue, count: LLVMValue | None) -> None:
+            address = b.gep(result, block * quantized_block_bytes(format_), "i8")
+            quantize_block(b, b.gep(source, block * format_.size), count, address, format_, factor)
+
+        with b.loop(i64(b, 0), whole, 1, "block") as block:
+            emit_block(block, None)
+        with b.if_then(left > 0):
+            emit_block(whole, left)
     return b.build_module(name)
 
 
 def quantize_block(
-    b: KernelBuilder, source: str, count: LLVMValue, result: str, format_: BlockFormat, factor: int
+    b: KernelBuilder, source: str, count: LLVMValue | None, result: str, format_: BlockFormat, factor: int
 ) -> None:
-    """Writes the scale, the correction and the codes of a block of `count` terms."""
-    lanes, padded = b.target.lanes, i64(b, format_.words * format_.word_terms)
-    largest, poison = new_sum(b, "float"), new_sum(b, "float")
+    """Writes the scale, the correction and the codes of a block of `count` terms, or of all terms if it is None."""
+    is_whole = count is None and format_.size % b.target.lanes == 0
+    end = i64(b, format_.size) if count is None else count
+    peak = emit_peak(b, source, end, is_whole=is_whole)
+    scalar = peak.type
+    is_finite, is_zero = peak < math.inf, peak < MIN_MAGNITUDE
+    zero = b.constant(0.0, scalar)
+    scale = b.select(is_zero, zero, peak * (1.0 / MAX_CODE))
+    inverse = b.select(is_zero, zero, MAX_CODE / peak)
+    terms = b.gep(result, i64(b, HEADER_BYTES), "i8")
+    total = emit_codes(b, source, end, inverse, terms, format_, is_whole=is_whole)
+    b.store(MemoryLocation(result, scalar), b.select(is_finite, scale, b.constant(math.nan, scalar)))
+    b.store(MemoryLocation(b.gep(result, i64(b, SCALE_BYTES), "i8"), total.type), total * factor)
+
+
+def emit_peak(b: KernelBuilder, source: str, count: LLVMValue, *, is_whole: bool) -> LLVMValue:
+    """The largest magnitude of `count` terms, of which a NaN is the largest: as integers, magnitudes have the same order.
+
+    is_whole: whether the terms are whole vectors.
+    """
+    lanes, magnitude_bits = b.target.lanes, 0x7FFFFFFF
+    largest = new_sum(b)
     with b.loop(i64(b, 0), count + (lanes - 1), lanes, "vector") as i:
-        x = load_vector(b, b.gep(source, i), first_lanes(b, count - i))
-        magnitude = b.fabs(x)
-        b.store(largest, b.select(b.load(largest) < magnitude, magnitude, b.load(largest)))
-        b.store(poison, b.load(poison) + (x - x))  # NaN for a NaN or an infinity
-    zero = b.constant(0.0, LLVMType("float"))
-    peak = b.call_intrinsic("vector.reduce.fmax", b.load(largest), result_type=zero.type)
-    invalid = reduce_sum(b, b.load(poison))
-    is_zero = peak < MIN_MAGNITUDE
-    scale = b.select(is_zero, zero, peak * (1.0 / MAX_CODE)) + invalid
-    inverse = b.splat(b.select(is_zero, zero, MAX_CODE / peak), lanes)
-    total, terms = new_sum(b, "i32"), b.gep(result, i64(b, HEADER_BYTES), "i8")
-    with b.loop(i64(b, 0), padded + (lanes - 1), lanes, "vector") as i:
-        x = load_vector(b, b.gep(source, i), first_lanes(b, count - i))
-        rounded = b.fma(x, inverse, ROUNDING_BIAS)
+        x = load_vector(b, b.gep(source, i), None if is_whole else first_lanes(b, count - i))
+        magnitude, greatest = x.bitcast() & magnitude_bits, b.load(largest)
+        b.store(largest, b.select(greatest < magnitude, magnitude, greatest))
+    peak = b.call_intrinsic("vector.reduce.smax", b.load(largest), result_type=LLVMType("i32"))
+    return peak.convert("bitcast", "float")
+
+
+def emit_codes(
+    b: KernelBuilder,
+    source: str,
+    count: LLVMValue,
+    inverse: LLVMValue,
+    terms: str,
+    format_: BlockFormat,
+    *,
+    is_whole: bool,
+) -> LLVMValue:
+    """Writes the codes of `count` terms, padded with zeros to whole words, and returns their sum, an i32."""
+    lanes, padded = b.target.lanes, format_.words * format_.word_terms
+    total, factor = new_sum(b), b.splat(inverse, lanes)
+    with b.loop(i64(b, 0), i64(b, padded + lanes - 1), lanes, "vector") as i:
+        x = load_vector(b, b.gep(source, i), None if is_whole else first_lanes(b, count - i))
+        rounded = b.fma(x, factor, ROUNDING_BIAS)
         codes = (rounded.bitcast() << 24) >> 24
         b.store(total, b.load(total) + codes)
-        store_codes(b, terms, i, codes.convert("trunc", "i8"), padded)
-    correction = b.call_intrinsic("vector.reduce.add", b.load(total), result_type=LLVMType("i32"))
-    b.store(MemoryLocation(result, zero.type), scale)
-    b.store(MemoryLocation(b.gep(result, i64(b, SCALE_BYTES), "i8"), correction.type), correction * factor)
+        store_codes(b, terms, i, codes.convert("trunc", "i8"), i64(b, padded))
+    return b.call_intrinsic("vector.reduce.add", b.load(total), result_type=LLVMType("i32"))
 
 
 def store_codes(b: KernelBuilder, terms: str, index: LLVMValue, codes: LLVMValue, end: LLVMValue) -> None:
@@ -117,16 +158,9 @@ def store_codes(b: KernelBuilder, terms: str, index: LLVMValue, codes: LLVMValue
         )
 
 
-def new_sum(b: KernelBuilder, element: Literal["float", "i32"]) -> MemoryLocation:
-    """A new accumulator on the stack, a vector of zeros."""
-    vector = LLVMType(element, b.target.lanes)
+def new_sum(b: KernelBuilder) -> MemoryLocation:
+    """A new accumulator on the stack, a vector of i32 zeros."""
+    vector = LLVMType("i32", b.target.lanes)
     slot = b.new_slot("total", vector)
     b.store(slot, b.constant(0, vector))
     return slot
-
-
-def reduce_sum(b: KernelBuilder, vector: LLVMValue) -> LLVMValue:
-    """The sum of the lanes of a vector in which every lane is 0 or NaN, so that the order of the additions does not matter."""
-    name, scalar = f"@llvm.vector.reduce.fadd.{vector.type.suffix}", LLVMType("float")
-    b.declarations[f"declare float {name}(float, {vector.type})"] = None
-    return b.emit(scalar, f"call reassoc float {name}({b.constant(0.0, scalar)}, {vector})")

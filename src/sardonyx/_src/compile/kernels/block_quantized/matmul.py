@@ -5,7 +5,8 @@
             if the product has at most one register tile of rows: one tile over all of K, dequantizing in registers
             else: for k_block in K: dequantize; for row_block in rows by MR: a tile of the GEMM
 
-The packed bytes are read once for each group of rows; with few rows, memory limits the product.
+The packed bytes are read once for each group of rows; with few rows, memory limits the product.  Rows of int8 have one loop
+for all numbers of rows (`int8_matmul.py`).
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
-from sardonyx._src.compile.codegen import I64, Parameters, Target
+from sardonyx._src.compile.codegen import I64, LLVMValue, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.kernels.block_quantized import int8_tiles
 from sardonyx._src.compile.kernels.block_quantized.blocks import BlockFormat, PackedBlocks, terms_per_part
-from sardonyx._src.compile.kernels.block_quantized.int8_matmul import emit_few_int8_rows, emit_many_int8_rows
+from sardonyx._src.compile.kernels.block_quantized.int8_matmul import emit_int8_rows
 from sardonyx._src.compile.kernels.block_quantized.tiles import TermSpan, accumulate_span, dequantize_span
 from sardonyx._src.compile.kernels.epilogue import NO_EPILOGUE, Epilogue
 from sardonyx._src.compile.kernels.gemm.floats.loop_nest import unit_rows
@@ -47,7 +49,7 @@ from sardonyx._src.compile.kernels.tuning import BlockQuantizedTuning, GemmTunin
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.ir.dims import Known, ceil_div, dim_product
 
-# The rows that a kernel has code for: at most one register tile ("few"), more ("many"), or both ("any").
+# The rows that a kernel has code for: at most one register tile ("few"), more ("many"), or all ("any").
 RowCounts = Literal["few", "many", "any"]
 SIZES = ("rows", "columns", "k", "group_rows", "groups", "panel_bytes", "a_row")
 
@@ -85,22 +87,27 @@ def block_quantized_matmul_step(
         **output_arguments(y, epilogue, operands),
     )
     return Step(
-        product_kernel(b.format, epilogue, row_counts(rows, b.tile.rows)),
+        product_kernel(b.format, epilogue, row_counts(b, rows)),
         args,
         units=groups * panels,
         reads=(a, b.tensor, *operands),
         writes=(y,),
         flops=rows * b.columns * b.k * 2,
         bytes_accessed=(rows * b.k + rows * b.columns) * 4 + b.tensor.nbytes,
-        scratch=(GemmTuning.max_rows + GemmTuning.spare_rows + terms_per_part(b.format)) * b.tile.width * 4,
+        scratch=0 if b.format.has_int8_rows else scratch_floats(b) * 4,
     )
 
 
-def row_counts(rows: Known, tile_rows: int) -> RowCounts:
+def scratch_floats(b: PackedBlocks) -> int:
+    """The floats of scratch of a unit: partial sums, and a part of a panel."""
+    return (GemmTuning.max_rows + GemmTuning.spare_rows + terms_per_part(b.format)) * b.tile.width
+
+
+def row_counts(b: PackedBlocks, rows: Known) -> RowCounts:
     """The row counts that a kernel needs code for, given the number of rows of the product."""
-    if not isinstance(rows, int):
+    if not isinstance(rows, int) or b.format.has_int8_rows:
         return "any"
-    return "few" if rows <= tile_rows else "many"
+    return "few" if rows <= b.tile.rows else "many"
 
 
 def product_kernel(format_: BlockFormat, epilogue: Epilogue, counts: RowCounts) -> Kernel:
@@ -119,15 +126,13 @@ def product_module(
     b = KernelBuilder(target, product_parameters(epilogue))
     tile = make_tile(tuning_for(target).gemm.dynamic_tile_vectors, target)
     assert tile.width == format_.width, f"panels must be packed for the target, {tile.width} columns wide"
+    if format_.has_int8_rows:
+        heights = int8_tiles.row_counts(format_, target)
+        tile = replace(tile, rows=heights[-1], counts=heights)
     m = make_microkernel(b, tile, epilogue, FLOAT32_ARITHMETIC)
     a, panels = b.pointers("a", "b")
     size = {name: b.integer(name) for name in SIZES}
     y = load_output_matrix(b, epilogue)
-    few, many = (
-        (emit_few_int8_rows, emit_many_int8_rows)
-        if format_.has_int8_rows
-        else (emit_few_rows, emit_many_rows)
-    )
     groups = b.select(size["groups"] < 1, b.constant(1, I64), size["groups"])
     with b.loop(b.udiv(b.first_unit, groups), b.udiv(b.end_unit + groups - 1, groups), 1, "panel") as number:
         panel = b.gep(panels, number * size["panel_bytes"], "i8")
@@ -144,15 +149,27 @@ def product_module(
                 column=number * tile.width,
                 end_column=size["columns"],
             )
-            # All rows of the product decide, not those of the unit, so that sums do not depend on the division into units.
-            is_few = size["rows"] <= tile.rows
-            if counts != "many":
-                with b.if_then(is_few):
-                    few(m, format_, unit)
-            if counts != "few":
-                with b.if_then(is_few.eq(0)):
-                    many(m, format_, unit)
+            if format_.has_int8_rows:
+                emit_int8_rows(m, format_, unit)
+            else:
+                emit_float_rows(m, format_, unit, size["rows"], counts)
     return b.build_module(name)
+
+
+def emit_float_rows(
+    m: Microkernel, format_: BlockFormat, unit: PanelRows, rows: LLVMValue, counts: RowCounts
+) -> None:
+    """The products of a unit of work.
+
+    rows: those of the product, not of the unit: sums do not depend on the division into units.
+    """
+    is_few = rows <= m.tile.rows
+    if counts != "many":
+        with m.b.if_then(is_few):
+            emit_few_rows(m, format_, unit)
+    if counts != "few":
+        with m.b.if_then(is_few.eq(0)):
+            emit_many_rows(m, format_, unit)
 
 
 def emit_few_rows(m: Microkernel, format_: BlockFormat, unit: PanelRows) -> None:

@@ -7,12 +7,16 @@ channels are one vector with a mask.  For an epilogue the image is a matrix: pix
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from functools import partial
+
 from sardonyx._src.compile.codegen import LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.epilogue import (
     Epilogue,
     EpilogueOperand,
     emit_epilogue,
+    epilogue_loader,
     load_operands,
     operand_offset,
 )
@@ -31,6 +35,15 @@ class OutputImage:
     epilogue: Epilogue
     operands: tuple[EpilogueOperand, ...]
     element: str = "float"
+
+
+@dataclass(frozen=True, slots=True)
+class PixelResult:
+    """A vector of the results of a pixel; mask: the lanes to store, None for all."""
+
+    value: LLVMValue
+    pixel: LLVMValue
+    mask: LLVMValue | None
 
 
 def pixel_stride(image: TensorView) -> Known:
@@ -69,14 +82,30 @@ def apply_epilogue(
     mask: LLVMValue | None,
 ) -> LLVMValue:
     """Applies the epilogue to a vector of float results: those of one pixel, from `channel` on."""
+    load = partial(load_operand, b, y, pixel, channel, mask)
+    return emit_epilogue(b, y.epilogue, vector_type(b), value, load)
 
-    def load_operand(i: int) -> LLVMValue:
-        operand = y.operands[i]
-        if operand.layout == "scalar":
-            return load_splat(b, operand.address)
-        return load_vector(b, b.gep(operand.address, operand_offset(operand, pixel, channel)), mask)
 
-    return emit_epilogue(b, y.epilogue, vector_type(b), value, load_operand)
+def apply_epilogues(
+    b: KernelBuilder, y: OutputImage, results: Sequence[PixelResult], channel: LLVMValue
+) -> Iterator[LLVMValue]:
+    """Applies the epilogue to float results of several pixels, from `channel` on; calls of functions are joined."""
+    if not y.epilogue.joins_calls:
+        yield from (apply_epilogue(b, y, r.value, r.pixel, channel, r.mask) for r in results)
+        return
+    loads = [epilogue_loader(r.value, partial(load_operand, b, y, r.pixel, channel, r.mask)) for r in results]
+    for (value,) in b.emit_interleaved([y.epilogue.expression], [vector_type(b)], loads):
+        yield value
+
+
+def load_operand(
+    b: KernelBuilder, y: OutputImage, pixel: LLVMValue, channel: LLVMValue, mask: LLVMValue | None, i: int
+) -> LLVMValue:
+    """The vector of operand i of the epilogue for the results of a pixel from `channel` on."""
+    operand = y.operands[i]
+    if operand.layout == "scalar":
+        return load_splat(b, operand.address)
+    return load_vector(b, b.gep(operand.address, operand_offset(operand, pixel, channel)), mask)
 
 
 def pixel_address(b: KernelBuilder, y: OutputImage, pixel: LLVMValue, channel: LLVMValue) -> str:

@@ -61,11 +61,12 @@ def partition_step(
 ) -> Step:
     """The step of a convolution, for a given partition of its rows."""
     variant, rows = partition.variant, partition.group_rows + GemmTuning.spare_rows
-    groups, panels, taps, channels, width = (n for n in weights.panels.shape if isinstance(n, int))
+    groups, panels, taps, channels, _ = (n for n in weights.panels.shape if isinstance(n, int))
     block_taps, block_channels = reduction_block_sizes(taps, channels)
-    if weights.tile.amx_words:
+    if weights.tile.amx_words or weights.tile.has_pairs:
         block_channels = channels
     indirection_bytes = ceil_div(rows * taps, 8) * 64 if variant.has_indirection_buffer else 0
+    width = weights.tile.width
     scratch_floats = rows * width + groups * max(channels, width) + partition.band_floats
     args: tuple[KernelArgument, ...] = conv_parameters(variant, epilogue).pack(
         x=x,

@@ -40,16 +40,19 @@ from sardonyx._src.compile.kernels.conv.loop_nest import Convolution, emit_convo
 from sardonyx._src.compile.kernels.conv.packed_rows import LineTerms, RowPacker
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWeights, can_use_im2row
 from sardonyx._src.compile.kernels.conv.pointwise import POINTWISE
+from sardonyx._src.compile.kernels.gemm.integer.int8_dot import multiplies_signed
 from sardonyx._src.compile.kernels.gemm.integer.integer_matmul import sign_correction
-from sardonyx._src.compile.kernels.gemm.integer.integer_microkernel import int8_arithmetic
+from sardonyx._src.compile.kernels.gemm.integer.integer_microkernel import int8_arithmetic, layout_key
 from sardonyx._src.compile.kernels.gemm.integer.packed_int8 import (
     INT8_PER_WORD,
     pack_int8_panels,
     pack_int32_bias,
+    pack_paired_panels,
 )
 from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant
 from sardonyx._src.compile.kernels.gemm.tile.integer_epilogue import IntegerEpilogue
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import (
+    RegisterTile,
     choose_int8_tile,
     choose_padded_tile,
     choose_tile,
@@ -86,22 +89,26 @@ def pack_integer_weights(
     assert groups == 1 or channels % 4 == 0, f"channels of a group must be a multiple of 4; got {channels}"
     columns, tap_words = total // groups, -(-channels // INT8_PER_WORD)
     row_words = padded_row_words(height * width * tap_words)
-    tile, packs_rows = choose_tile(columns, target), False
+    tile, packs_rows = replace(choose_tile(columns, target), is_signed=multiplies_signed(target)), False
     if pixels is not None and groups == 1:
         if is_matrix:
             tile = choose_int8_tile(columns, tap_words, pixels, target)
         packs_rows = not tile.amx_words and favors_amx_int8(row_words, pixels, target)
         if packs_rows:
             tile = choose_padded_tile(columns, row_words, target)
-        matrix = weights.reshape(columns, -1).T
-        initial_sums = initial_sums + sign_correction(matrix, tile, a_is_signed=a_is_signed)
+    matrix = weights.reshape(total, -1).T
+    initial_sums = initial_sums + sign_correction(matrix, tile, a_is_signed=a_is_signed)
     taps = weights.reshape(groups, columns, channels, height * width).transpose(0, 3, 2, 1)
-    words = pack_int8_panels(taps, tile)
     uses_im2row = not tile.amx_words and can_use_im2row(channels, window, groups)
-    if packs_rows:
-        words = join_taps(words, row_words)
-    elif uses_im2row:
-        words = words.reshape(*words.shape[:2], height, width * tap_words, tile.width)
+    line_words = width * tap_words if uses_im2row else tap_words
+    pairs = None if tile.amx_words else pack_paired_panels(taps, line_words, target)
+    if pairs is not None:
+        tile, words = pairs
+    elif packs_rows:
+        words = join_taps(pack_int8_panels(taps, tile), row_words)
+    else:
+        words = pack_int8_panels(taps, tile)
+        words = words.reshape(*words.shape[:2], -1, line_words, tile.width)
     panels = make_constant(words, "weights")
     biases = np.stack(
         [pack_int32_bias(group_bias, tile) for group_bias in initial_sums.reshape(groups, columns)]
@@ -140,21 +147,25 @@ def integer_convolution_step(
     a_is_signed: x and `zero` are int8, not uint8; vector kernels add 128 to each element, AMX tiles do not.
     """
     if weights.packs_rows:
-        packed = partition_packed(x, y, weights, int8_packer(a_is_signed=a_is_signed), 1)
+        packed = partition_packed(x, y, weights, int8_packer(weights.tile, a_is_signed=a_is_signed), 1)
         if "zero" in packed.variant.pointers:
             packed = replace(packed, arguments={**packed.arguments, "zero": zero})
         step = partition_step(x, weights, y, packed, epilogue, operands)
         return replace(step, reads=(*step.reads, zero))
-    partition = int8_partition(partition_rows(x, y, weights), zero, a_is_signed=a_is_signed)
+    rows = partition_rows(x, y, weights)
+    partition = int8_partition(rows, weights.tile, zero, a_is_signed=a_is_signed)
     step = partition_step(x, weights, y, partition, epilogue, operands)
     return replace(step, reads=(*step.reads, zero))
 
 
-def int8_partition(partition: ConvPartition, zero: TensorView, *, a_is_signed: bool) -> ConvPartition:
+def int8_partition(
+    partition: ConvPartition, tile: RegisterTile, zero: TensorView, *, a_is_signed: bool
+) -> ConvPartition:
     """A partition with int8 arithmetic in place of float32; zero: the padding of windows of several pixels."""
     variant = partition.variant
-    key = f"{'s8' if a_is_signed else 'u8'}_{variant.key}"
-    int8_variant = replace(variant, key=key, arithmetic=int8_arithmetic(a_is_signed=a_is_signed))
+    key = f"{'s8' if a_is_signed else 'u8'}{layout_key(tile)}_{variant.key}"
+    arithmetic = int8_arithmetic(tile, a_is_signed=a_is_signed)
+    int8_variant = replace(variant, key=key, arithmetic=arithmetic)
     if variant == POINTWISE:
         return replace(partition, variant=int8_variant)
     int8_variant = replace(int8_variant, emit=INT8_EMITTERS[variant.key], pointers=("zero",))
@@ -164,10 +175,10 @@ def int8_partition(partition: ConvPartition, zero: TensorView, *, a_is_signed: b
 # --- packed rows ------------------------------------------------------------------------------
 
 
-def int8_packer(*, a_is_signed: bool) -> RowPacker:
+def int8_packer(tile: RegisterTile, *, a_is_signed: bool) -> RowPacker:
     """Copies words of four int8 as they are; padding is the byte at the address `zero`."""
     key = "s8_rows" if a_is_signed else "u8_rows"
-    arithmetic = int8_arithmetic(a_is_signed=a_is_signed)
+    arithmetic = int8_arithmetic(tile, a_is_signed=a_is_signed)
     return RowPacker(key, arithmetic, copy_words, copy_word_range, splat_zero_point, ("zero",))
 
 

@@ -168,7 +168,7 @@ def conv_unit(conv: Convolution, group: LLVMValue, panel: LLVMValue) -> ConvUnit
     """The weights and the columns of a panel of a channel group."""
     b, size, width = conv.b, conv.size, conv.m.tile.width
     panel_index = group * size["panels"] + panel
-    weights = b.gep(conv.weights, panel_index * size["taps"] * size["channels"] * width)
+    weights = b.gep(conv.weights, panel_index * size["taps"] * size["channels"] * conv.m.panel_row)
     bias = b.gep(conv.bias, panel_index * width)
     first = group * size["columns"]
     column, end = first + panel * width, first + size["columns"]
@@ -182,7 +182,7 @@ def reduction_block(conv: Convolution, unit: ConvUnit, tap: LLVMValue, channel: 
     taps = b.min(size["block_taps"], size["taps"] - tap)
     channels = b.min(size["block_channels"], size["channels"] - channel)
     is_last = (tap + taps >= size["taps"]) & (channel + channels >= size["channels"])
-    start = b.gep(unit.weights, (tap * size["channels"] + channel) * conv.m.tile.width)
+    start = b.gep(unit.weights, (tap * size["channels"] + channel) * conv.m.panel_row)
     first_channel, is_first = channels_before + channel, (tap + channel).eq(0)
     return ReductionBlock(tap, taps, first_channel, channels, start, is_first, is_last)
 
@@ -218,7 +218,7 @@ def add_taps(
 
     def add(rows: int) -> None:
         with b.loop(b.constant(0, I64), reduction.num_taps, 1, "tap") as i:
-            panel = b.gep(reduction.weights, i * conv.size["channels"] * m.tile.width)
+            panel = b.gep(reduction.weights, i * conv.size["channels"] * m.panel_row)
             addresses = source.input_addresses(rows, block, reduction.first_tap + i, reduction.first_channel)
             offset = i * reduction.num_channels * prefetch.bytes_per_term
             share = replace(prefetch, address=b.gep(prefetch.address, offset, "i8"))
@@ -234,7 +234,7 @@ def add_amx_taps(
     b, m = conv.b, conv.m
     assert m.amx is not None, "the microkernel must have AMX tiles"
     assert source.row_stride is not None, "AMX tiles need rows that are equally far apart"
-    next_weights = b.gep(reduction.weights, reduction.num_channels * m.tile.width)
+    next_weights = b.gep(reduction.weights, reduction.num_channels * m.panel_row)
     num_blocks = count_blocks(b, m.tile, b.load(conv.row_group.num_rows))
     share = share_panel(b, m.amx, next_weights, block.index, num_blocks)
     (left,) = source.input_addresses(1, block, reduction.first_tap, reduction.first_channel)
@@ -253,9 +253,9 @@ def next_share(
     b, m = conv.b, conv.m
     num_terms = reduction.num_taps * reduction.num_channels
     num_blocks = count_blocks(b, m.tile, b.load(conv.row_group.num_rows))
-    row_bytes = m.tile.width * F32.bits // 8
+    row_bytes = m.panel_row * F32.bits // 8
     share = b.min(share_bytes(b, row_bytes, num_blocks), CACHE_LINE_BYTES)
-    next_weights = b.gep(reduction.weights, num_terms * m.tile.width)
+    next_weights = b.gep(reduction.weights, num_terms * m.panel_row)
     address = b.gep(next_weights, block.index * num_terms * share, "i8")
     if source.next_input_address is None:
         return Prefetch(address, share)

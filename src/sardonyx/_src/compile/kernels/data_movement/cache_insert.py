@@ -65,7 +65,7 @@ def cache_insert_step(
         dims=rows.to_arguments(),
     )
     units, reads, writes = ceil_div(rows.size, unit_rows), (x, starts, y), (y, status)
-    return Step(kernel, args, units, reads, writes, bytes_accessed=x.nbytes * 2)
+    return Step(kernel, args, units, reads, writes, bytes_accessed=x.nbytes * 2, is_insertion=True)
 
 
 def cache_insert_module(name: str, target: Target, *, rank: int, circular: bool) -> str:

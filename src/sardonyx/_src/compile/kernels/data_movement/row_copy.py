@@ -1,5 +1,8 @@
 """Row-wise copy kernel: contiguous rows (memcpy), rows of one repeated element (fill), or strided rows.
 
+Contiguous rows that begin where they are copied to stay as they are, as those of a cache that a run updates in place
+(`program/verification/in_place_outputs.py`).
+
 Loop nest: units of work (a block of rows x `copy_unit_elements` columns) -> rows -> vectors or single elements.
 """
 
@@ -59,7 +62,8 @@ def row_copy_step(
         dims=rows.to_arguments(),
     )
     units = ceil_div(rows.size, unit_rows) * ceil_div(columns, DataMovementTuning.copy_unit_elements)
-    return Step(kernel, args, units, (x,), (y,), bytes_accessed=x.nbytes + y.nbytes)
+    accessed = x.nbytes + y.nbytes
+    return Step(kernel, args, units, (x,), (y,), bytes_accessed=accessed, is_copy=kind == "runs")
 
 
 def row_copy_module(name: str, target: Target, *, kind: RowCopyKind, size: int, rank: int) -> str:
@@ -69,6 +73,7 @@ def row_copy_module(name: str, target: Target, *, kind: RowCopyKind, size: int, 
     sizes = ("rows", "unit_rows", "columns", "x_step", "y_step")
     rows, unit_rows, columns, x_step, y_step = b.integers(*sizes)
     dims = load_dims(b, "dims", rank, 2)
+    is_moved = b.emit(I64, f"ptrtoint ptr {x} to i64").ne(b.emit(I64, f"ptrtoint ptr {y} to i64"))
     with (
         loop_units(b, rows, unit_rows, columns, DataMovementTuning.copy_unit_elements) as (
             first,
@@ -81,7 +86,8 @@ def row_copy_module(name: str, target: Target, *, kind: RowCopyKind, size: int, 
         x_row = byte_pointer(b, x, x_offset + column * x_step)
         y_row = byte_pointer(b, y, y_offset + column * y_step)
         if kind == "runs":
-            emit_memcpy(b, x_row, y_row, count)
+            with b.if_then(is_moved):
+                emit_memcpy(b, x_row, y_row, count)
         elif kind == "splat":
             emit_fill(b, b.load(MemoryLocation(x_row, element_type)), y_row, count)
         else:

@@ -7,14 +7,15 @@ multiply-add of an input vector and a weight vector.  The weights of a kernel ro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from sardonyx._src.compile.codegen import LLVMType, LLVMValue, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.channels_last.images import (
     OutputImage,
-    apply_epilogue,
+    PixelResult,
+    apply_epilogues,
     load_output,
     pixel_address,
 )
@@ -59,13 +60,13 @@ class DepthwiseArithmetic:
     accumulator: the type of sums, weights and bias.
     load_input: loads an input vector, given an address and a mask; lanes outside of the mask must not change a sum.
     multiply_add: the new sum, given (sum, input, weights).
-    apply_epilogue: the result, given (output image, sum, pixel, channel, mask).
+    apply_epilogues: the results, given (output image, sums, channel).
     """
 
     accumulator: LLVMType
     load_input: LoadInput
     multiply_add: Callable[[LLVMValue, LLVMValue, LLVMValue], LLVMValue]
-    apply_epilogue: Callable[[OutputImage, LLVMValue, LLVMValue, LLVMValue, LLVMValue | None], LLVMValue]
+    apply_epilogues: Callable[[OutputImage, Sequence[PixelResult], LLVMValue], Iterable[LLVMValue]]
 
 
 def pack_depthwise_weights(weights: Array) -> Array:
@@ -127,7 +128,7 @@ def float32_arithmetic(b: KernelBuilder) -> DepthwiseArithmetic:
         return b.fma(x, weight, total)
 
     return DepthwiseArithmetic(
-        vector_type(b), partial(load_vector, b), multiply_add, partial(apply_epilogue, b)
+        vector_type(b), partial(load_vector, b), multiply_add, partial(apply_epilogues, b)
     )
 
 
@@ -182,10 +183,13 @@ def emit_window_tile(conv: Depthwise, row: OutputRow, column: LLVMValue, left: L
         with b.loop(*row.tap_rows, name="tap_row") as tap_row:
             emit_tap_row(conv, vector, tap_row)
         first = first_pixel(window, vector)
-        for pixel, slot in enumerate(conv.sums):
-            mask = result_mask(b, window, vector, pixel)
-            value = arithmetic.apply_epilogue(conv.y, b.load(slot), first + pixel, vector.channel, mask)
-            store_vector(b, value, pixel_address(b, conv.y, first + pixel, vector.channel), mask)
+        totals = [
+            PixelResult(b.load(slot), first + pixel, result_mask(b, window, vector, pixel))
+            for pixel, slot in enumerate(conv.sums)
+        ]
+        results = arithmetic.apply_epilogues(conv.y, totals, vector.channel)
+        for total, result in zip(totals, results, strict=True):
+            store_vector(b, result, pixel_address(b, conv.y, total.pixel, vector.channel), total.mask)
 
 
 def emit_tap_row(conv: Depthwise, vector: TileVector, tap_row: LLVMValue) -> None:

@@ -8,7 +8,7 @@ one instruction multiplies and adds to the sum.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -23,7 +23,7 @@ from sardonyx._src.compile.codegen import (
 )
 from sardonyx._src.compile.codegen.element_types import memory_type
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.channels_last.images import OutputImage, load_output
+from sardonyx._src.compile.kernels.channels_last.images import OutputImage, PixelResult, load_output
 from sardonyx._src.compile.kernels.channels_last.sliding_window import (
     WindowTile,
     choose_window_tile,
@@ -134,7 +134,7 @@ def integer_depthwise_module(
         LLVMType("i32", target.lanes),
         partial(load_input, b, byte, zero_point),
         partial(multiply_add, Int8DotEmitter(b, target)),
-        partial(apply_integer_epilogue, b),
+        partial(apply_integer_epilogues, b),
     )
     emit_depthwise(make_depthwise(b, window, weights, bias, y, arithmetic))
     return b.build_module(name)
@@ -181,6 +181,14 @@ def multiply_add(dot: Int8DotEmitter, total: LLVMValue, x: LLVMValue, weight: LL
 
 
 # --- output ----------------------------------------------------------------------------------
+
+
+def apply_integer_epilogues(
+    b: KernelBuilder, y: OutputImage, totals: Sequence[PixelResult], channel: LLVMValue
+) -> Iterator[LLVMValue]:
+    """The epilogues of vectors of sums, one after the other."""
+    for total in totals:
+        yield apply_integer_epilogue(b, y, total.value, total.pixel, channel, total.mask)
 
 
 def apply_integer_epilogue(

@@ -33,6 +33,7 @@ from sardonyx._src.compile.kernels.depthwise.depthwise import (
 )
 from sardonyx._src.compile.kernels.depthwise.pointwise_ring import (
     POINTWISE_PARAMETERS,
+    SPARE_ROWS,
     compute_pixels,
     make_ring,
     ring_row,
@@ -41,9 +42,8 @@ from sardonyx._src.compile.kernels.epilogue import Epilogue, epilogue_arguments,
 from sardonyx._src.compile.kernels.loops.vectors import i64
 from sardonyx._src.compile.kernels.tuning import GemmTuning, PointwiseDepthwiseTuning
 from sardonyx._src.compile.program import Kernel, Step, TensorView, Window
+from sardonyx._src.compile.program.steps.cached_count import CachedCount
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max, dim_min
-
-SPARE_RING_ROWS = 1  # room for pixels that are computed ahead to fill a register tile
 
 
 def pointwise_depthwise_step(
@@ -65,7 +65,6 @@ def pointwise_depthwise_step(
     channels, vectors = pointwise.columns, pointwise.tile.vectors
     tile, band_rows = choose_window_tile(window, y.shape[2]), rows_per_band(y.shape[1], window)
     group_rows = rows_per_group(window, x.shape[2], channels)
-    ring_rows = ring_size(window, group_rows)
     parameters = pointwise_depthwise_parameters(epilogue)
     source = partial(
         pointwise_depthwise_module, vectors=vectors, activation=activation, tile=tile, epilogue=epilogue
@@ -83,9 +82,8 @@ def pointwise_depthwise_step(
             pointwise_bias=pointwise.bias,
             input_channels=x.shape[3],
             panels=pointwise.panels.shape[1],
-            ring_rows=ring_rows,
             band_rows=band_rows,
-            group_rows=group_rows,
+            group_rows=rows_in_cache(x, y, pointwise, window, group_rows),
             **epilogue_arguments(epilogue, operands),
         ),
         units=x.shape[0] * ceil_div(y.shape[1], band_rows),
@@ -93,7 +91,7 @@ def pointwise_depthwise_step(
         writes=(y,),
         flops=products * 2 + y.num_elements * (2 * window.num_taps),
         bytes_accessed=x.nbytes + y.nbytes,
-        scratch=scratch_bytes(ring_rows * x.shape[2], pointwise),
+        scratch=scratch_bytes(ring_size(window, group_rows) * x.shape[2], pointwise),
     )
 
 
@@ -129,14 +127,36 @@ def rows_per_group(window: Window, width: Known, channels: int) -> int:
     return PointwiseDepthwiseTuning.group_rows
 
 
+def rows_in_cache(
+    x: TensorView, y: TensorView, pointwise: ConvWeights, window: Window, most: int
+) -> int | CachedCount:
+    """The output rows of a group, at most `most`: so few that all that they need stays in the level-2 cache.
+
+    That is the ring buffer, the weights, and the rows of x and y.  With a ring buffer that exceeds the cache, each of its rows
+    would be written to a slower one, and read from there, since rows are overwritten in turn.
+    """
+    width, out_width, inputs, channels = x.shape[2], y.shape[2], x.shape[3], pointwise.columns
+    if (
+        most == 1
+        or not isinstance(width, int)
+        or not isinstance(out_width, int)
+        or not isinstance(inputs, int)
+    ):
+        return most
+    stride, ring_row = window.strides[0], width * channels * 4
+    group_row = stride * (ring_row + width * inputs * 4) + out_width * channels * 4
+    weights = (inputs + window.num_taps) * channels * 4
+    return CachedCount("own", group_row, (ring_size(window) - stride) * ring_row + weights, 1, most, 1)
+
+
 def ring_size(window: Window, group_rows: int = 1) -> int:
     """The rows of the ring buffer."""
-    return window.spans[0] + (group_rows - 1) * window.strides[0] + SPARE_RING_ROWS
+    return window.spans[0] + (group_rows - 1) * window.strides[0] + SPARE_ROWS
 
 
 def pointwise_depthwise_parameters(epilogue: Epilogue) -> Parameters:
     """The parameters of both convolutions; x is the input of the pointwise convolution."""
-    constants = Parameters("weights", "bias", "band_rows", "group_rows")
+    constants = Parameters("weights", "bias", "band_rows")
     return WINDOW_PARAMETERS + constants + POINTWISE_PARAMETERS + epilogue_parameters(epilogue)
 
 

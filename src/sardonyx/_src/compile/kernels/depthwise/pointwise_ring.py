@@ -31,8 +31,9 @@ from sardonyx._src.compile.kernels.gemm.tile.register_tile import make_tile
 from sardonyx._src.compile.kernels.loops.vectors import i64
 from sardonyx._src.dataclass import dataclass
 
+SPARE_ROWS = 1  # room for pixels that are computed ahead to fill a register tile
 POINTWISE_PARAMETERS = Parameters(
-    "pointwise_weights", "pointwise_bias", "input_channels", "panels", "ring_rows"
+    "pointwise_weights", "pointwise_bias", "input_channels", "panels", "group_rows"
 )
 
 
@@ -60,7 +61,7 @@ class PointwiseRing:
 
 def make_ring(b: KernelBuilder, images: WindowArguments, vectors: int, activation: Epilogue) -> PointwiseRing:
     """The ring buffer, empty, at the beginning of scratch, before the partial sums; images.x: the input of the convolution."""
-    rows = b.integer("ring_rows")
+    rows = ring_rows(b, images)
     num_pixels = rows * images.width
     image, *slots = (b.new_slot(name, I64) for name in ("image", "pixels", "base", "reached"))
     b.store(image, i64(b, -1))
@@ -68,6 +69,12 @@ def make_ring(b: KernelBuilder, images: WindowArguments, vectors: int, activatio
     partial_sums = b.gep(b.scratch, num_pixels * images.channels)
     window = replace(images, x=b.scratch, x_pixel_stride=images.channels, ring_rows=rows)
     return PointwiseRing(conv, partial_sums, rows, window, image, *slots)
+
+
+def ring_rows(b: KernelBuilder, images: WindowArguments) -> LLVMValue:
+    """The rows under a group of output rows (`pointwise_depthwise.ring_size`)."""
+    span = (images.kernel_height - 1) * images.dilation_height + 1
+    return span + (b.integer("group_rows") - 1) * images.stride_height + SPARE_ROWS
 
 
 def pointwise_convolution(

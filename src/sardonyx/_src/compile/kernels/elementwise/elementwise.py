@@ -53,7 +53,12 @@ def elementwise_step(
     rows_per_unit = ceil_div(ElementwiseTuning.unit_elements, dim_max(length, 1)) if outer else 1
     parameters = elementwise_parameters(variant)
     return Step(
-        kernel=Kernel(variant.key, partial(elementwise_module, variant=variant), parameters),
+        kernel=Kernel(
+            variant.key,
+            partial(elementwise_module, variant=variant),
+            parameters,
+            partial(describe_variant, variant),
+        ),
         args=parameters.pack(
             **dict(zip(variant.tensor_names, tensors, strict=True)),
             length=length,
@@ -68,6 +73,15 @@ def elementwise_step(
         bytes_accessed=sum((t.nbytes for t in tensors), start=0),
         in_place=True,
     )
+
+
+def describe_variant(variant: ElementwiseVariant) -> tuple[int, ...] | None:
+    """The words by which the interpreter computes a variant; None if it cannot."""
+    from sardonyx._src.compile.kernels.elementwise.descriptor import (
+        describe,
+    )  # lazy: libraries have most kernels
+
+    return describe(variant)
 
 
 def stride_arguments(variant: ElementwiseVariant, space: IterationSpace) -> dict[str, KernelArgument]:

@@ -54,7 +54,7 @@ def elementwise_module(name: str, target: Target, variant: ElementwiseVariant) -
     args, size = load_arguments(b, variant), ElementwiseTuning.unit_elements
     if variant.rank == 0:
         first, end = b.first_unit * size, b.min(b.end_unit * size, args.length)
-        emit_row(b, args, args.tensors, first, end)
+        emit_row(b, variant, args.steps, args.tensors, first, end)
         return b.build_module(name)
     segments = b.udiv(args.length + (size - 1), size)
     with b.loop(b.first_unit, b.end_unit, name="unit") as unit:
@@ -62,7 +62,7 @@ def elementwise_module(name: str, target: Target, variant: ElementwiseVariant) -
         first = segment * size
         end = b.min(first + size, args.length)
         with loop_rows(b, args, block) as addresses:
-            emit_row(b, args, addresses, first, end)
+            emit_row(b, variant, args.steps, addresses, first, end)
     return b.build_module(name)
 
 
@@ -144,12 +144,20 @@ def advance_offsets(
 
 
 def emit_row(
-    b: KernelBuilder, args: ElementwiseArguments, addresses: Sequence[str], first: LLVMValue, end: LLVMValue
+    b: KernelBuilder,
+    variant: ElementwiseVariant,
+    steps: Sequence[LLVMValue | None],
+    addresses: Sequence[str],
+    first: LLVMValue,
+    end: LLVMValue,
+    unroll: int = 0,
 ) -> None:
-    """The elements `first` to `end` of a row: unrolled vectors, single vectors, then the remainder."""
-    variant = args.variant
-    row = ElementwiseRow(variant, addresses, args.steps, load_broadcast_inputs(b, variant, addresses))
-    lanes, unroll = vector_lanes(variant, b.target), unrolled_vectors(variant, b.target)
+    """The elements `first` to `end` of a row: unrolled vectors, single vectors, then the remainder.
+
+    steps, addresses: of each tensor, as of `ElementwiseRow`.  unroll: the number of vectors; 0 for that of the tuning.
+    """
+    row = ElementwiseRow(variant, addresses, steps, load_broadcast_inputs(b, variant, addresses))
+    lanes, unroll = vector_lanes(variant, b.target), unroll or unrolled_vectors(variant, b.target)
     segment = make_segment(b, row, lanes, unroll)
     with b.loop(first, end, lanes * unroll, "vectors") as i:
         emit_segment(b, segment, i)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
 from sardonyx._src.compile.codegen import Parameters
-from sardonyx._src.compile.codegen.canonical_text import canonical_text
+from sardonyx._src.compile.codegen.canonical_text import (
+    ELEMENT_TYPES,
+    canonical_text,
+    parse_canonical_text,
+)
 from sardonyx._src.compile.codegen.expressions import Scalar
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
@@ -54,6 +58,21 @@ class ElementwiseVariant:
         """The kernel's cache key: complete, and linear in the size of the expression DAG."""
         types = ",".join(map(str, self.outputs)) + "<-" + ",".join(map(str, self.inputs))
         return f"elementwise/{self.rank} {types} {canonical_text(self.values)}"
+
+
+def parse_key(key: str) -> ElementwiseVariant:
+    """The variant that has a key."""
+    head, types, text = key.split(" ", 2)
+    outputs, inputs = (
+        tuple(parse_operand_text(operand) for operand in part.split(",") if operand)
+        for part in types.split("<-")
+    )
+    return ElementwiseVariant(parse_canonical_text(text), outputs, inputs, int(head.partition("/")[2]))
+
+
+def parse_operand_text(text: str) -> ElementwiseOperand:
+    dtype, _, access = text.partition(".")
+    return ElementwiseOperand(ELEMENT_TYPES[dtype], cast("AccessPattern", access))
 
 
 def elementwise_parameters(variant: ElementwiseVariant) -> Parameters:

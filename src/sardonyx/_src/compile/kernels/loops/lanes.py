@@ -32,7 +32,7 @@ def exchange_lanes(
 
 def swap_lanes(b: KernelBuilder, value: LLVMValue, distance: int) -> LLVMValue:
     """A vector in which lane i is lane i ^ distance of `value`; distance: a power of two."""
-    return shuffle(b, value, value, [i ^ distance for i in range(b.target.lanes)])
+    return shuffle(b, value, value, [i ^ distance for i in range(value.type.lanes)])
 
 
 def transpose(b: KernelBuilder, rows: list[LLVMValue]) -> list[LLVMValue]:
@@ -47,18 +47,26 @@ def transpose(b: KernelBuilder, rows: list[LLVMValue]) -> list[LLVMValue]:
 
 
 def sum_each(b: KernelBuilder, rows: list[LLVMValue]) -> LLVMValue:
-    """The sum of each of `lanes` vectors, in one vector: lane i is the sum of row i."""
-    distance = 1
+    """The sums of n vectors, n a power of two and at most their lanes, in a vector of n lanes: lane i is the sum of row i.
+
+    Each sum adds neighboring lanes first, then neighboring sums of these, whatever n is.
+    """
+    count, distance = len(rows), 1
     while len(rows) > 1:
         pairs = [exchange_lanes(b, *pair, distance) for pair in zip(rows[::2], rows[1::2], strict=True)]
         rows = [low + high for low, high in pairs]
         distance *= 2
-    return rows[0]
+    total = rows[0]
+    while total.type.lanes > count:
+        even = [lane for lane in range(total.type.lanes) if lane & count == 0]
+        odd = [lane + count for lane in even]
+        total = shuffle(b, total, total, even) + shuffle(b, total, total, odd)
+    return total
 
 
 def reduce_to_all_lanes(b: KernelBuilder, op: str, value: LLVMValue) -> LLVMValue:
     """Reduces the lanes of a vector by an operation, in log2(lanes) steps; the result is in every lane."""
-    distance = b.target.lanes // 2
+    distance = value.type.lanes // 2
     while distance:
         value = b.emit_operation(op, value, swap_lanes(b, value, distance))
         distance //= 2

@@ -18,6 +18,7 @@ from sardonyx._src.compile.codegen import I64, Element, LLVMType, LLVMValue, Tar
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops import vectors
 from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace
+from sardonyx._src.compile.kernels.loops.lanes import shuffle
 from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max
 
@@ -55,6 +56,12 @@ def summed_vector_type(target: Target, element: Element = "float") -> LLVMType:
     The lanes decide the order of a sum, and thus its rounding.  Narrower registers hold a part of the vector each.
     """
     return LLVMType(element, SUMMED_BITS // max(LLVMType(element).bits, 32) if target.lanes > 1 else 1)
+
+
+def narrow_equal_lanes(b: KernelBuilder, value: LLVMValue) -> LLVMValue:
+    """A vector of a register's lanes, of one that has the same number in all of its lanes."""
+    lanes = b.target.lanes
+    return value if value.type.lanes == lanes else shuffle(b, value, value, range(lanes))
 
 
 def lane_numbers(b: KernelBuilder, vector_type: LLVMType) -> LLVMValue:

@@ -138,14 +138,16 @@ def loop_vectors(
             yield i, first_lanes(b, end - i, lanes)
 
 
-def loop_masked_vectors(b: KernelBuilder, count: LLVMValue) -> Iterator[tuple[LLVMValue, LLVMValue | None]]:
+def loop_masked_vectors(
+    b: KernelBuilder, count: LLVMValue, lanes: int | None = None
+) -> Iterator[tuple[LLVMValue, LLVMValue | None]]:
     """`loop_vectors` of [0, count).
 
     Where masks cost nothing, the body is emitted once, with a mask for all vectors, which is less code.
     """
-    lanes = b.target.lanes
-    if lanes < MASK_REGISTER_LANES:
-        yield from loop_vectors(b, 0, count)
+    lanes = b.target.lanes if lanes is None else lanes
+    if b.target.lanes < MASK_REGISTER_LANES:
+        yield from loop_vectors(b, 0, count, lanes)
         return
     with b.loop(i64(b, 0), count + (lanes - 1), lanes, "vector") as i:
-        yield i, first_lanes(b, count - i)
+        yield i, first_lanes(b, count - i, lanes)

@@ -28,7 +28,7 @@ from sardonyx._src.compile.kernels.recurrent.cells import CELLS, CellVector, emi
 from sardonyx._src.compile.kernels.recurrent.operands import RecurrentOperands, recurrence_arguments
 from sardonyx._src.compile.kernels.recurrent.packed_weights import Factors, PackedProduct, strided_rows
 from sardonyx._src.compile.kernels.recurrent.variant import RecurrenceVariant
-from sardonyx._src.compile.kernels.tuning import RecurrenceTuning
+from sardonyx._src.compile.kernels.tuning import RecurrenceTuning, tuning_for
 from sardonyx._src.compile.program import Kernel, Step, element_bytes
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import ceil_div, dim_max
@@ -250,19 +250,28 @@ def input_factors(unit: RecurrenceUnit, time: LLVMValue, first_gate: int) -> Fac
 
 
 def loop_units(unit: RecurrenceUnit, time: LLVMValue, sequence: LLVMValue) -> Iterator[CellVector]:
-    """The body of a loop over the vectors of hidden units of a sequence."""
-    b, layer = unit.b, unit.layer
+    """The bodies of loops over the hidden units of a sequence: over joined vectors, as many as are tuned, then single ones."""
+    b, layer, lanes = unit.b, unit.layer, unit.layer.vector_type.lanes
     if layer.variant.projects_inputs:
         inputs = unit.row("bias")
     else:
         inputs = unit.row("input_gates", sequence, unit.position(time, sequence))
     h, c, recurrent = (unit.scratch(sequence, block) for block in range(3))
     rows = {name: unit.row(name) if name in layer.tensors else "" for name in ("hidden_bias", "peepholes")}
-    for index, mask in loop_vectors(b, 0, layer.hidden, layer.vector_type.lanes):
-        yield CellVector(
-            b, layer.variant, layer.vector_type, inputs, b.gep(recurrent, index, layer.variant.element),
-            layer.hidden, layer.padded, h, c, rows["hidden_bias"], rows["peepholes"], index, mask,
+
+    def cell(index: LLVMValue, mask: LLVMValue | None, joined: int = 1) -> CellVector:
+        return CellVector(
+            b, layer.variant, LLVMType(layer.vector_type.element, joined * lanes), inputs,
+            b.gep(recurrent, index, layer.variant.element), layer.hidden, layer.padded, h, c,
+            rows["hidden_bias"], rows["peepholes"], index, mask,
         )  # fmt: skip
+
+    first, count = b.constant(0, I64), tuning_for(b.target).recurrence.joined_lstm_vectors
+    if count > 1 and lanes > 1 and layer.variant.cell == "lstm":
+        with b.loop(first, layer.hidden, count * lanes, "units") as first:
+            yield cell(first, None, count)
+    for index, mask in loop_vectors(b, first, layer.hidden, lanes):
+        yield cell(index, mask)
 
 
 def reset_state(unit: RecurrenceUnit, time: LLVMValue, sequence: LLVMValue) -> None:

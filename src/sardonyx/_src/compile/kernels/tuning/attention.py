@@ -20,6 +20,8 @@ class AttentionTuning:
     decode_tile_queries: int = 4
     # Vectors of a register tile of decode's outputs.
     decode_tile_vectors: int = 4
+    # Passes over the elements of decode's queries and keys, each of which adds a part of the partial sums.
+    dot_passes: int = 1
     # Rows of values that stay in L1, even if they are a page apart, until all queries have used them.
     value_rows: int = 8
     # The distance in floats from the row of keys or values in use to the row that is prefetched.

@@ -18,7 +18,9 @@ class BlockQuantizedTuning:
     k_block: ClassVar[int] = 512
     # The approximate number of rows of a unit of work; each unit dequantizes its panel.
     unit_rows: ClassVar[int] = 144
-    # The distance in bytes at which packed weights are prefetched.
-    prefetch_bytes: ClassVar[int] = 4096
+    # The distance in bytes at which packed weights are prefetched that several rows of int8 multiply.
+    prefetch_bytes: ClassVar[int] = 2048
+    # The same for weights of 8 bits.
+    whole_byte_prefetch: ClassVar[int] = 1024
     # The least number of weights of a matrix; the float32 panels of smaller matrices stay in the level-2 cache.
     min_weights: ClassVar[int] = 1 << 17

@@ -32,7 +32,7 @@ class ChannelsLastTuning:
     # The tile width for images of symbolic width, which more often are multiples of 8.
     dynamic_tile_pixels: ClassVar[int] = 8
     # The taps of a kernel row are unrolled up to this number.
-    max_unrolled_taps: ClassVar[int] = 5
+    max_unrolled_taps: ClassVar[int] = 7
     # Bytes of the input rows under one output row that stay in the level-2 cache.
     cache_budget_bytes: ClassVar[int] = 2**18
     # If the cache limits the channels of a unit, their number is a multiple of this one.
@@ -52,6 +52,6 @@ class ChannelsLastTuning:
     # Vectors of channels with independent sums, which hide the latency of a multiply-add.
     gradient_vectors: ClassVar[int] = 4
     # Pixels of a unit of LRN: so few that the second pass finds the input and the squares in the cache.
-    lrn_unit_pixels: ClassVar[int] = 16
+    lrn_unit_pixels: ClassVar[int] = 8
     # The power and the division of an element of LRN count as this many operations.
     lrn_pow_flops: ClassVar[int] = 40

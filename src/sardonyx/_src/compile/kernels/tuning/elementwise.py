@@ -13,7 +13,7 @@ class ElementwiseTuning:
 
     # Vectors of an iteration.
     unroll: int = 4
-    # Vectors of an iteration with one call of a vector function each: two calls keep the core busy.
+    # Vectors of an iteration with one call of a vector function each, which are joined.
     unroll_one_function: int = 2
 
     # --- Shared ---

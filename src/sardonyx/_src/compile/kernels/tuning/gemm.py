@@ -32,6 +32,10 @@ class GemmTuning:
     independent_sums: int = 4
     # The row that is prefetched is this many rows after the row of a constant that is packed.
     packing_prefetch_rows: int = 8
+    # B is not packed for products of at most this many rows, if they are wide enough.
+    max_rows_in_place: int = 16
+    # The least number of columns of a product for which a transposed A is copied: each panel reads it again.
+    min_copied_columns: int = 192
     # An epilogue of at most this many operations is emitted for every vector of a tile.
     max_inline_operations: int = 8
     # A half-precision constant of at least this many bytes is not promoted to float32 when it is packed.
@@ -42,11 +46,11 @@ class GemmTuning:
     min_amx_row_words: int = 48
     # Products of fewer rows wait for the weights, so that vectors are as fast.
     min_amx_rows: int = 4
-    # Factors are rounded to bfloat16 only if a sum has at least this many terms.
-    min_bf16_terms: int = 16
 
     # --- Rounding ---
 
+    # Factors are rounded to bfloat16 only if a sum has at least this many terms.
+    min_bf16_terms: ClassVar[int] = 16
     # KC, the maximum number of terms of a block that is summed from zero: with a panel of 64 columns, 128 KB of B.
     k_block: ClassVar[int] = 512
 
@@ -60,11 +64,14 @@ class GemmTuning:
     large_bytes: ClassVar[int] = 1 << 19
     # The prefetched column of a strided A is this many terms after the column that is multiplied.
     strided_prefetch_terms: ClassVar[int] = 8
+    # Constants of products of fewer rows have no paired words, which take more bytes.
+    min_paired_rows: ClassVar[int] = 4
     # The approximate number of rows of a unit of work in products of several matrices.
     unit_rows: ClassVar[int] = 48
     # The cost of an element of A that another core has written, relative to an element of a large B.
     shared_row_cost: ClassVar[int] = 3
-    # The maximum number of rows of consecutive units that are computed together; at least the rows of a unit.
+    # The maximum number of rows of consecutive units that are computed together; at least the rows of a unit.  In products
+    # by a large B they are fewer where the last cache does not hold them (`CachedCount`).
     max_rows: ClassVar[int] = 288
     # Rows of scratch past the last row of a unit: at least as many as any tile has.
     spare_rows: ClassVar[int] = 16
@@ -76,12 +83,8 @@ class GemmTuning:
     min_released_bytes: ClassVar[int] = 1 << 16
     # A transposed A is copied if its columns are at least this many floats apart, and the product is wide enough.
     min_copied_stride: ClassVar[int] = 1024
-    # The least number of columns of a product for which a transposed A is copied.
-    min_copied_columns: ClassVar[int] = 192
-    # B is not packed for products of at most this many rows, if they are wide enough.
-    max_rows_in_place: ClassVar[int] = 16
     # The least number of columns of a product for which B is not packed.
-    min_columns_in_place: ClassVar[int] = 128
+    min_columns_in_place: ClassVar[int] = 32
     # In products of one row, the rows of B that are read at a time.
     vector_terms: ClassVar[int] = 4
     # In products of one row, the columns of a unit of work.

@@ -6,15 +6,19 @@ Each kernel has the loop nest: units of work -> unrolled vectors.
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen import LLVMType, MemoryLocation, Parameters, Target
+from collections.abc import Sequence
+
+from sardonyx._src.compile.codegen import I64, LLVMType, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.program import Kernel
 
 NUM_ACCUMULATORS = 12  # independent sums: they hide the latency of a multiply-add
-VECTORS_PER_UNIT = 4  # vectors that a unit of work copies or reads one after another
+VECTORS_PER_UNIT = 4  # vectors that a unit of work copies one after another
 FMA_PARAMETERS = Parameters("sum")
 COPY_PARAMETERS = Parameters("source", "destination")
-READ_PARAMETERS = Parameters("source", "sum")
+READ_PARAMETERS = Parameters("source", "elements", "sum")
+SCALE_PARAMETERS = Parameters("values")
+READ_VECTORS = 8  # vectors that are read one after another, each into a sum of its own
 
 
 def fma_module(name: str, target: Target) -> str:
@@ -30,11 +34,16 @@ def fma_module(name: str, target: Target) -> str:
         for slot in slots:
             value = b.load(slot)
             b.store(slot, b.fma(value, value, value))
+    store_sum(b, slots)
+    return b.build_module(name)
+
+
+def store_sum(b: KernelBuilder, slots: Sequence[MemoryLocation]) -> None:
+    """Stores the sum of some vectors as `sum`."""
     total = b.load(slots[0])
     for slot in slots[1:]:
         total = total + b.load(slot)
-    b.store(MemoryLocation(b.pointer("sum"), vector_type), total)
-    return b.build_module(name)
+    b.store(MemoryLocation(b.pointer("sum"), total.type), total)
 
 
 def copy_module(name: str, target: Target) -> str:
@@ -53,27 +62,49 @@ def copy_module(name: str, target: Target) -> str:
 
 
 def read_module(name: str, target: Target) -> str:
-    """The LLVM module of a kernel of reads.
+    """The LLVM module of a kernel of reads.  Each unit of work reads the same memory, which so stays in a cache that holds it.
 
-    A unit of work reads VECTORS_PER_UNIT vectors; `sum` receives the sum of all vectors, a vector.
+    A unit reads `elements` floats, a multiple of READ_VECTORS vectors; `sum` receives the sum of all, a vector.
     """
     b, vector_type = KernelBuilder(target, READ_PARAMETERS), LLVMType("float", target.lanes)
-    source, width = b.pointer("source"), target.lanes * VECTORS_PER_UNIT
-    sums = [b.new_slot("sum", vector_type) for _ in range(VECTORS_PER_UNIT)]
+    source, elements = b.pointer("source"), b.integer("elements")
+    sums = [b.new_slot("sum", vector_type) for _ in range(READ_VECTORS)]
     for slot in sums:
         b.store(slot, b.constant(0.0, vector_type))
-    with b.loop(b.first_unit * width, b.end_unit * width, width) as i:
+    with (
+        b.loop(b.first_unit, b.end_unit),
+        b.loop(b.constant(0, I64), elements, target.lanes * READ_VECTORS) as i,
+    ):
         for v, slot in enumerate(sums):
-            b.store(
-                slot, b.load(slot) + b.load(MemoryLocation(b.gep(source, i + v * target.lanes), vector_type))
-            )
-    total = b.load(sums[0])
-    for slot in sums[1:]:
-        total = total + b.load(slot)
-    b.store(MemoryLocation(b.pointer("sum"), vector_type), total)
+            address = b.gep(source, i + v * target.lanes)
+            b.store(slot, b.load(slot) + b.load(MemoryLocation(address, vector_type)))
+    store_sum(b, sums)
+    return b.build_module(name)
+
+
+def scale_module(name: str, target: Target) -> str:
+    """The LLVM module of a kernel whose time shows what operations on subnormal numbers cost.
+
+    A unit of work multiplies each of NUM_ACCUMULATORS vectors by a factor.  `values` has two vectors: the number that all
+    accumulators begin with, and receive, and the factor, 1.
+    """
+    b, vector_type = KernelBuilder(target, SCALE_PARAMETERS), LLVMType("float", target.lanes)
+    values = MemoryLocation(b.pointer("values"), vector_type)
+    factor = b.load(MemoryLocation(b.gep(values.name, b.constant(target.lanes, I64)), vector_type))
+    slots = [b.new_slot("chain", vector_type) for _ in range(NUM_ACCUMULATORS)]
+    for slot in slots:
+        b.store(slot, b.load(values))
+    with b.loop(b.first_unit, b.end_unit):
+        for slot in slots:
+            b.store(slot, b.load(slot) * factor)
+    total = b.load(slots[0])
+    for slot in slots[1:]:
+        total = b.emit_operation("min", total, b.load(slot))
+    b.store(values, total)
     return b.build_module(name)
 
 
 FMA_KERNEL = Kernel("peak_multiply", fma_module, FMA_PARAMETERS)
 COPY_KERNEL = Kernel("peak_copy", copy_module, COPY_PARAMETERS)
 READ_KERNEL = Kernel("peak_read", read_module, READ_PARAMETERS)
+SCALE_KERNEL = Kernel("peak_scale", scale_module, SCALE_PARAMETERS)

@@ -16,9 +16,10 @@ class PointwiseDepthwiseTuning:
 
     # --- Shared ---
 
-    # The maximum number of output rows that share the input of a window tile.
+    # The maximum number of output rows that share the input of a window tile; they are fewer where a core's level-2 cache
+    # does not hold the ring buffer (`CachedCount`).
     group_rows: ClassVar[int] = 4
-    # The maximum size of the ring buffer, which stays in the level-2 cache.
+    # The maximum size of the ring buffer, which stays in a level-2 cache of 1 MB.
     ring_bytes: ClassVar[int] = 2**19
     # The minimum number of bands of output rows, which are the units of work.
     min_bands: ClassVar[int] = 4

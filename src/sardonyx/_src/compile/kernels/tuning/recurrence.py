@@ -11,6 +11,9 @@ from sardonyx._src.dataclass import dataclass
 class RecurrenceTuning:
     """LSTM, GRU and RNN."""
 
+    # Vectors of hidden units whose LSTM cells are interleaved, as one vector that LLVM splits.
+    joined_lstm_vectors: int = 1
+
     # --- Shared ---
 
     # The least number of sequences of the batch in a unit of work.

@@ -57,18 +57,37 @@ class Tuning:
 WIDE_TABLE = Tuning(  # 32 vector registers
     GemmTuning(tile_rows={1: 10, 2: 8, 3: 8, 4: 6}), AttentionTuning(tile_rows={4: 6, 3: 8, 2: 8, 1: 8})
 )
-AVX512_TABLE = replace(WIDE_TABLE, gemm=replace(WIDE_TABLE.gemm, min_unroll=2))
-NARROW_TABLE = Tuning(  # 16 vector registers
-    GemmTuning(tile_rows={1: 10, 2: 6, 3: 4}, dynamic_tile_vectors=2),
-    AttentionTuning(tile_rows={2: 6, 1: 8}),
+AVX512_TABLE = replace(WIDE_TABLE, gemm=replace(WIDE_TABLE.gemm, min_unroll=2, min_copied_columns=256))
+AVX2_TABLE = Tuning(  # 16 vector registers
+    GemmTuning(
+        tile_rows={1: 7, 2: 6, 3: 4},
+        narrow_tile_cost={1: 1.45, 2: 1.02},
+        dynamic_tile_vectors=2,
+        max_rows_in_place=32,
+        min_copied_columns=24,
+    ),
+    AttentionTuning(tile_rows={2: 6, 1: 8}, dot_passes=2),
     ConvTuning(pixel_vectors=(2, 1)),
+    elementwise=ElementwiseTuning(unroll_one_function=4),
+    reductions=ReductionTuning(indexed_registers=2),
+    recurrence=RecurrenceTuning(joined_lstm_vectors=2),
+)
+# A product needs a register of its own before it is added, and an element of A is loaded before it is broadcast.
+PLAIN_TABLE = replace(
+    AVX2_TABLE,
+    gemm=replace(
+        AVX2_TABLE.gemm,
+        tile_rows={1: 7, 2: 5, 3: 3},
+        narrow_tile_cost={1: 1.25, 2: 1.0},
+        max_rows_in_place=16,
+    ),
 )
 TUNINGS: dict[TargetClass, Tuning] = {
     "avx512": AVX512_TABLE,  # 16 lanes, 32 registers
-    "avx2": NARROW_TABLE,  # 8 lanes, 16 registers
+    "avx2": AVX2_TABLE,  # 8 lanes, 16 registers
     "neon": WIDE_TABLE,  # 4 lanes, 32 registers
-    "plain": NARROW_TABLE,  # 4 lanes, 16 registers: SSE
-    "scalar": NARROW_TABLE,  # one lane
+    "plain": PLAIN_TABLE,  # 4 lanes, 16 registers: SSE
+    "scalar": PLAIN_TABLE,  # one lane
 }
 
 

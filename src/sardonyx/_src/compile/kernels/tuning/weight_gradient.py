@@ -20,4 +20,4 @@ class WeightGradientTuning:
     # --- Shared ---
 
     # The least number of pairs of a tile and a tap of a unit of work; they read a block of dy one after the other.
-    min_unit_taps: ClassVar[int] = 8
+    min_unit_taps: ClassVar[int] = 10

@@ -41,5 +41,3 @@ class WinogradTuning:
     fused_group_tiles: ClassVar[int] = 24
     # The maximum number of tiles of joint groups in separate steps.
     separate_group_tiles: ClassVar[int] = 64
-    # Columns of a product of the weight transform, so few that NumPy's BLAS does not wake its threads.
-    max_blas_columns: ClassVar[int] = 800

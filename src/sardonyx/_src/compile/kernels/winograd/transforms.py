@@ -9,17 +9,15 @@ Source: Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (201
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sardonyx._src.compile.codegen import FunctionBuilder, LLVMValue
 from sardonyx._src.dataclass import dataclass
 
 TAPS = 3
-Doubles: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +42,18 @@ class WinogradTransform:
         """The points except infinity, in the order of the transformed values."""
         return [0.0, *(signed for p in self.point_pairs for signed in (p, -p))]
 
-    def weight_matrix(self) -> Doubles:
-        """G [inputs, 3], including the divisors of the interpolation."""
-        rows = []
-        for p in self.finite_points:
-            divisor = np.prod([p - q for q in self.finite_points if q != p])
-            rows.append([p**i / divisor for i in range(TAPS)])
-        return np.array([*rows, [0.0, 0.0, 1.0]])
+    def emit_weight_transform(self, taps: Sequence[LLVMValue]) -> list[LLVMValue]:
+        """G taps: transforms 3 taps to the points; the factors include the divisors of the interpolation."""
+        values = [taps[0] * (1 / self.weight_divisor(0.0))]
+        for p in self.point_pairs:
+            divisor = self.weight_divisor(p)  # that of -p, too
+            even, odd = taps[0] * (1 / divisor) + taps[2] * (p * p / divisor), taps[1] * (p / divisor)
+            values += [even + odd, even - odd]
+        return [*values, taps[2]]
+
+    def weight_divisor(self, point: float) -> float:
+        """The divisor of the interpolation at a finite point."""
+        return math.prod(point - other for other in self.finite_points if other != point)
 
     def emit_input_transform(self, builder: FunctionBuilder, x: Sequence[LLVMValue]) -> list[LLVMValue]:
         """B^T x: transforms `inputs` values to the points."""

@@ -1,7 +1,6 @@
 """Winograd weight transform, U = G g G^T, at compile time.
 
-Weights [features, channels, 3, 3] become panels [panels, points, channels, NR] for the GEMMs at the points.  The transform
-is one product with the Kronecker product of the two G matrices, in float64, rounded once.
+Weights [features, channels, 3, 3] become panels [panels, points, channels, NR] for the GEMMs at the points, by a kernel.
 """
 
 from __future__ import annotations
@@ -11,9 +10,10 @@ import numpy as np
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant, pack_bias
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import RegisterTile, choose_tile
-from sardonyx._src.compile.kernels.tuning import WinogradTuning
 from sardonyx._src.compile.kernels.winograd.tiles import TileTransforms, WinogradVariant
 from sardonyx._src.compile.kernels.winograd.transforms import TAPS
+from sardonyx._src.compile.kernels.winograd.weight_kernel import transform_into_panels, weight_kernel
+from sardonyx._src.compile.llvm.loaded_kernels import compile_kernel_async
 from sardonyx._src.compile.program import TensorView
 from sardonyx._src.compile.program.operands.lazy_constants import LazyConstant
 from sardonyx._src.dataclass import dataclass
@@ -61,29 +61,16 @@ def transform_weights(weights: Array, transforms: TileTransforms, tile: Register
     """The transform of weights [features, channels, 3, 3] as a lazy constant [panels, points, channels, width]."""
     features, channels, *window = weights.shape
     assert window == [TAPS, TAPS], f"a window must be 3x3; got {window}"
-    kronecker = np.kron(transforms.vertical.weight_matrix(), transforms.horizontal.weight_matrix())
     width = tile.width
 
     def compute_rows(rows: Array, first_row: int) -> None:
-        for panel, panel_rows in enumerate(rows, first_row):
-            features_of_panel = weights[panel * width : (panel + 1) * width]
-            transform_panel(
-                panel_rows,
-                features_of_panel.reshape(len(features_of_panel), channels, TAPS * TAPS),
-                kronecker,
-            )
-            release_pages(features_of_panel)
+        features_of_rows = weights[first_row * width : (first_row + len(rows)) * width]
+        if len(features_of_rows) < len(rows) * width:
+            rows[-1] = 0.0
+        transform_into_panels(rows, features_of_rows, transforms)
+        release_pages(features_of_rows)
 
-    return LazyConstant((-(-features // width), len(kronecker), channels, width), 3, weights, compute_rows)
-
-
-def transform_panel(result: Array, weights: Array, kronecker: Array) -> None:
-    """Transforms weights [features, channels, taps] into a panel [points, channels, width], padded with zeros."""
-    points, channels, width = result.shape
-    block_channels = max(WinogradTuning.max_blas_columns // width, 1)
-    for first_channel in range(0, channels, block_channels):
-        block = weights[:, first_channel : first_channel + block_channels].transpose(2, 1, 0)
-        windows = np.zeros((*block.shape[:2], width))
-        windows[:, :, : block.shape[2]] = block
-        transformed = kronecker @ windows.reshape(len(windows), -1)
-        result[:, first_channel : first_channel + block_channels] = transformed.reshape(points, -1, width)
+    compile_kernel_async(weight_kernel(transforms))
+    return LazyConstant(
+        (-(-features // width), transforms.num_points, channels, width), 3, weights, compute_rows
+    )

@@ -25,11 +25,12 @@ def match_concat(op: BoundNode, scope: Scope) -> Region[Concat] | None:
     axis = op.attribute("axis", int) % len(shape)
     if not parts_fill_output(scope, values, shape, axis):
         return None
+    # Producers may write slices of channels in any layout (`layouts/concat_elision.py`); inference has merged the other axes.
     reads = tuple(Read(value, ANY, decides_layout=axis == 1) for value in values)
     return Region("Concat", (op.node,), Concat(axis), reads, (Write(op.output, FOLLOW),))
 
 
 def parts_fill_output(scope: Scope, values: list[Value], shape: Shape, axis: int) -> bool:
-    """Whether the sizes of the inputs along the axis add up to the output's; guarded."""
+    """Whether the sizes of the inputs along the axis add up to the output's; records a guard where that is not proved."""
     total = dim_add(0, *(scope.known_shape(value)[axis] for value in values))
     return total is not None and scope.guard_equal(total, shape[axis])

@@ -50,6 +50,7 @@ from sardonyx._src.compile.partition.operands.gemm_bias import constant_bias
 from sardonyx._src.compile.partition.operands.product_batches import has_dynamic_batch, is_broadcastable
 from sardonyx._src.compile.partition.operands.rounded_products import (
     ROUNDED_ROWS,
+    exact_k_block,
     round_weights,
     rounds_product,
 )
@@ -72,6 +73,7 @@ class Product:
     bias: initial accumulators [N].
     transposed: whether each operand is read with its dims exchanged.
     is_rounded: whether factors are rounded to bfloat16.
+    k_block: the most terms of a block if all factors are bfloat16 (`exact_k_block`), else None.
     """
 
     matrix: Array | None = None
@@ -79,6 +81,7 @@ class Product:
     bias: Array | None = None
     transposed: tuple[bool, bool] = (False, False)
     is_rounded: bool = False
+    k_block: int | None = None
 
 
 @matches("MatMul", 13)
@@ -92,12 +95,13 @@ def match_matmul(op: BoundNode, scope: Scope) -> Region[Product] | DoubleRegion 
     if is_dynamic and scope.known_shape(b)[:-2] not in ((), scope.known_shape(a)[:-2]):
         return None
     matrix = scope.constant_source(b)
-    is_rounded = rounds_product(scope, a, matrix)
+    k_block = exact_k_block(scope, a, matrix)
+    is_rounded = rounds_product(scope, matrix, k_block)
     matrix = None if matrix is None else round_weights(scope, matrix)
     layout = ROUNDED_ROWS if is_rounded else DENSE if is_dynamic else ANY
     reads = (Read(a, layout), *(() if matrix is not None else (Read(b, ANY),)))
     epilogue = fuse_epilogue(scope, op.output, takes_rows=True)
-    config = Product(matrix, b, is_rounded=is_rounded)
+    config = Product(matrix, b, is_rounded=is_rounded, k_block=k_block)
     write = Write(epilogue.result) if is_rounded else write_heads(scope, epilogue.result)
     return fused_region("MatMul", op.node, config, reads, epilogue, write.layout)
 
@@ -137,10 +141,11 @@ def match_gemm(op: BoundNode, scope: Scope) -> Region[Product] | DoubleRegion | 
     if epilogue is None:
         return None
     transposed = bool(op.attribute("transA", int)), matrix is None and bool(op.attribute("transB", int))
-    is_rounded = not transposed[0] and rounds_product(scope, a, matrix)
+    k_block = None if transposed[0] else exact_k_block(scope, a, matrix)
+    is_rounded = not transposed[0] and rounds_product(scope, matrix, k_block)
     matrix = None if matrix is None else round_weights(scope, matrix)
     reads = (Read(a, ROUNDED_ROWS if is_rounded else ANY), *(() if matrix is not None else (Read(b, ANY),)))
-    config = Product(matrix, None, bias, transposed, is_rounded)
+    config = Product(matrix, None, bias, transposed, is_rounded, k_block)
     return fused_region("MatMul", op.node, config, reads, epilogue)
 
 
@@ -185,14 +190,17 @@ def lower_product(region: LaidOutRegion[Product], lowering: Lowering) -> Sequenc
     if (
         matrix is not None
         and not config.is_rounded
+        and config.k_block is None
         and is_few_columns(left, matrix, result, epilogue, operands)
     ):
         return (few_columns_step(left, FewColumns(matrix, config.bias), result, epilogue, operands),)
     panels, steps = pack_right_operand(region, left, lowering)
     bias = None if config.bias is None else make_constant(pack_bias(config.bias, panels.tile), "bias")
-    left, copies = with_dense_rows(left, panels.columns, region.region.reads[0].value.name)
+    left, copies = with_dense_rows(left, panels.columns, region.region.reads[0].value.name, lowering.target)
     multiply = bf16_matmul_steps if config.is_rounded else matmul_steps
-    products = multiply(left, panels, result, bias=bias, epilogue=epilogue, operands=operands)
+    products = multiply(
+        left, panels, result, bias=bias, epilogue=epilogue, operands=operands, k_block=config.k_block
+    )
     packed = (*steps, *copies, *products)
     return packed if product is None else split_off_one_row(product, packed)
 

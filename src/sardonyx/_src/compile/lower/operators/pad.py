@@ -1,6 +1,7 @@
 """Pad with pads that input sizes determine, in any mode.
 
-Falls back to the reference kernel for other pads, and for computed fill values.
+Falls back to the reference kernel for other pads, and for computed fill values.  A Pad that only a TensorScatter reads, as its
+cache, is deferred: the TensorScatter pads into its result.
 """
 
 from __future__ import annotations
@@ -47,7 +48,14 @@ def match_pad(op: BoundNode, scope: Scope) -> Region[Pad] | None:
     if not can_pad(scope.known_shape(x), shape, config.before, config.mode, partial(guard_at_least, scope)):
         return None
     reads = (Read(x, ANY, decides_layout=len(shape) > 2),)
-    return Region("Pad", (op.node,), config, reads, (Write(op.output, FOLLOW),))
+    is_deferred = is_cache(op.output, scope)
+    return Region("Pad", (op.node,), config, reads, (Write(op.output, FOLLOW),), is_deferred=is_deferred)
+
+
+def is_cache(value: Value, scope: Scope) -> bool:
+    """Whether only a TensorScatter reads a value, as its cache."""
+    consumer = scope.sole_consumer(value)
+    return consumer is not None and consumer.op_type == "TensorScatter" and consumer.inputs[0] is value
 
 
 @lowers("Pad")

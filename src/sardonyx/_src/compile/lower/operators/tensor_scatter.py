@@ -1,4 +1,7 @@
-"""TensorScatter: copies the cache, then inserts the update at a start position for each batch entry, which the kernel checks."""
+"""TensorScatter: copies the cache, then inserts the update at a start position for each batch entry, which the kernel checks.
+
+A cache that a Pad extends is copied once: the Pad writes into the result.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,9 @@ import numpy as np
 
 from sardonyx._src.compile.kernels.data_movement.cache_insert import cache_insert_step
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
+from sardonyx._src.compile.kernels.data_movement.pad import pad_steps
 from sardonyx._src.compile.lower import LaidOutRegion, Lowering, lowers
+from sardonyx._src.compile.lower.operators.pad import Pad
 from sardonyx._src.compile.partition import Read, Region, Scope, Write, matches
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program import ANY, Step, TensorView
@@ -24,10 +29,12 @@ class CacheUpdate:
     """An insertion of entries along an axis.
 
     circular: whether positions wrap around.
+    pad: how the operand becomes the cache; None if it is the cache.
     """
 
     axis: int
     circular: bool
+    pad: Pad | None
 
 
 @matches("TensorScatter", 24)
@@ -53,7 +60,13 @@ def match_tensor_scatter(op: BoundNode, scope: Scope) -> Region[CacheUpdate] | N
         return None
     if not (are_valid_starts(scope, starts, shape[0]) and scope.guard_ge(shape[axis], update_shape[axis])):
         return None
-    config = CacheUpdate(axis, op.attributes["mode"] == "circular")
+    padded = scope.deferred.get(cache)
+    pad = None if padded is None or not isinstance(padded.config, Pad) else padded.config
+    if padded is not None and pad is not None:
+        if not all(scope.guard_equal(guard.left, guard.right) for guard in padded.guards):
+            return None
+        cache = padded.reads[0].value
+    config = CacheUpdate(axis, op.attributes["mode"] == "circular", pad)
     reads = [Read(value, ANY) for value in (cache, update, starts) if value is not None]
     return Region("TensorScatter", (op.node,), config, tuple(reads), (Write(op.output),))
 
@@ -63,8 +76,14 @@ def lower_tensor_scatter(region: LaidOutRegion[CacheUpdate], lowering: Lowering)
     cache, update, *starts = region.operands
     (result,), config = region.results, region.config
     positions = starts[0] if starts else first_positions(lowering, cache.shape[0])
+    pad = config.pad
+    copies = (
+        [copy_step(replace(cache, shape=result.shape), result)]
+        if pad is None
+        else pad_steps(cache, result, pad.before, pad.mode, pad.value)
+    )
     return (
-        copy_step(replace(cache, shape=result.shape), result),
+        *copies,
         cache_insert_step(update, positions, result, config.axis, lowering.status, circular=config.circular),
     )
 

@@ -1,8 +1,7 @@
 """Dequantized operands: Conv, MatMul and Gemm of two DequantizeLinear results, computed exactly in integers.
 
 The epilogue multiplies the int32 accumulators by the product of both scales; a QuantizeLinear that follows is fused
-into it.  Integers are used only where int8 products are faster than float32 ones and the accumulators cannot
-overflow.
+into it.  Integers are used where the accumulators cannot overflow.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import numpy as np
 
 from sardonyx._src.compile.codegen.expressions import Apply, Cast
 from sardonyx._src.compile.kernels.elementwise.quantization import integer_attribute
-from sardonyx._src.compile.kernels.gemm.integer.int8_dot import has_fast_int8
 from sardonyx._src.compile.partition import BoundNode, FusedEpilogue, Scope
 from sardonyx._src.compile.partition.quantized.folded_scales import fold_scales
 from sardonyx._src.compile.partition.quantized.integer_epilogues import (
@@ -37,9 +35,10 @@ class QuantizedValue:
 
 
 def match_dequantized_operands(op: BoundNode, scope: Scope) -> tuple[QuantizedValue, QuantizedValue] | None:
-    """The 8-bit operands of a node, the left one with a single scale; None if it has others, or if int8 is not faster."""
-    if not has_fast_int8(scope.target):
-        return None
+    """The 8-bit operands of a node, the left one with a single scale; None if it has others.
+
+    They are multiplied as integers on every target, so that all have equal results.
+    """
     x, weights = match_dequantize(scope, op.input(0)), match_dequantize(scope, op.input(1))
     return None if x is None or weights is None or x.scale.size != 1 else (x, weights)
 

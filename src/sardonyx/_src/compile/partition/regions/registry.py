@@ -93,7 +93,7 @@ def matchers_of(domain: str, name: str, version: int) -> Iterator[Matcher]:
     key, qualified = (domain, name, version), qualified_name(domain, name)
     PATTERN_INDEX.import_for(qualified)
     OPERATOR_INDEX.import_for(qualified)
-    if OPERATOR_INDEX.compares_digests and qualified not in OPERATOR_INDEX.modules:
+    if OPERATOR_INDEX.is_checkout and qualified not in OPERATOR_INDEX.modules:
         # The table of elementwise operators, a file without digest, may have it.
         OPERATOR_INDEX.import_for("Elementwise")
     if not domain:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import field
 from itertools import accumulate
-from typing import TypeAlias
 
 from sardonyx._src.compile.executor.pool_layout import (
     ARGS,
@@ -23,16 +22,23 @@ from sardonyx._src.compile.executor.pool_layout import (
     UNKNOWN_WEIGHT,
     WEIGHT,
 )
-from sardonyx._src.compile.program import Buffer, Kernel, KernelArgument, Step, TensorView, element_bytes
+from sardonyx._src.compile.program import Buffer, KernelArgument, Step, TensorView, element_bytes
 from sardonyx._src.compile.program.encoding.size_limits import fits_int64
-from sardonyx._src.compile.program.memory.memory_plan import MemoryPlan
+from sardonyx._src.compile.program.encoding.slot_bases import (
+    ARENA_BASE,
+    NO_BASE,
+    SLOTS_BASE,
+    STATUS_BASE,
+    RelocationBase,
+)
+from sardonyx._src.compile.program.memory.arena import MemoryPlan
+from sardonyx._src.compile.program.steps.cached_count import CachedCount
 from sardonyx._src.compile.program.steps.program import Program, depends_on
 from sardonyx._src.compile.program.steps.step import ArgumentSlot, RecordSlot, TensorAddress
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Expr, Known, has_opaque_part, symbol
 from sardonyx._src.phases import phase
 
-NO_BASE, ARENA_BASE, SLOTS_BASE, STATUS_BASE = 0, 1, 2, 3  # bases that every program has
 MAX_WEIGHT = (
     UNKNOWN_WEIGHT  # the greatest weight of a step that is known at compile time, so that it fits a slot
 )
@@ -40,14 +46,14 @@ FLOPS_PER_NANOSECOND, FLOPS_PER_BYTE = (
     50,
     4,
 )  # nominal throughput, to estimate the nanoseconds (weight) of a step
-RelocationBase: TypeAlias = "Buffer | Kernel"
 
 
 @dataclass(slots=True)
 class Encoding:
     """The encoded program: `values[i]` is the number in slot i, or its offset from the base with index `bases[i]`.
 
-    extra_bases: the indices of bases other than the four common ones: buffers and kernels.
+    extra_bases: the indices of bases other than the four common ones: buffers, kernels, and counts, whose "address" is the
+        number that fits the caches of the machine.
     scratch_sizes: bytes of scratch memory for each thread, of the steps that need any.
     argument_starts: the slot of the first argument of each action.
     plan: where the buffers of the arena are.
@@ -93,6 +99,8 @@ class Encoding:
             return 8 * (self.argument_starts[action + argument.distance] + argument.index), SLOTS_BASE
         if isinstance(argument, RecordSlot):
             return 8 * (RECORD_SLOTS * (action + argument.distance) + argument.slot), SLOTS_BASE
+        if isinstance(argument, CachedCount):
+            return 0, self.base_index(argument)
         if isinstance(argument, TensorAddress):
             argument = argument.tensor
         if not isinstance(argument, TensorView):
@@ -128,7 +136,7 @@ class Encoding:
             self.set_slot(start + FLAG, *self.encode_argument(step.jump.flag, action))
         if step.row_groups is not None:
             self.set_slot(start + ROW_GROUPS, step.row_groups.count)
-            self.set_slot(start + BLOCK_GROUPS, step.row_groups.block)
+            self.set_slot(start + BLOCK_GROUPS, *self.encode_argument(step.row_groups.block, action))
         for argument in step.args:
             self.append(*self.encode_argument(argument, action))
 

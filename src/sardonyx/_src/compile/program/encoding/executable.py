@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from sardonyx._src.compile.program.encoding.encoding import Encoding
-from sardonyx._src.compile.program.memory.memory_plan import MemoryPlan
+from typing import TYPE_CHECKING
+
+from sardonyx._src.compile.program.memory.arena import MemoryPlan
 from sardonyx._src.compile.program.steps.program import Program
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import CompilationError
+
+if TYPE_CHECKING:
+    from sardonyx._src.compile.program.encoding.encoding import Encoding
 
 
 @dataclass(frozen=True, slots=True)

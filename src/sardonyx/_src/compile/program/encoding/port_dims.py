@@ -20,10 +20,12 @@ class PortDims:
     """The ports of a program that consists of kernel steps.
 
     inputs: the inputs in the model's order; each of their dims is a number or a symbol.
+    counts: for each input the symbol of which it is the count, or "".
     outputs: the outputs in order.
     """
 
     inputs: Sequence[TensorView]
+    counts: Sequence[str]
     outputs: Sequence[TensorView]
 
     @property
@@ -38,7 +40,7 @@ class PortDims:
 
 
 def port_dims(program: Program) -> PortDims | None:
-    """The ports of a program; None unless it consists of kernel steps, and the dims of inputs are its symbols."""
+    """The ports of a program; None unless it consists of kernel steps, and the dims and counts of inputs are its symbols."""
     values = program.model.graph.inputs
     outputs = [tensor for tensor in program.outputs.values() if tensor is not None]
     if (
@@ -51,7 +53,9 @@ def port_dims(program: Program) -> PortDims | None:
         return None
     inputs = [program.inputs[value] for value in values]
     dims = [dim for tensor in inputs for dim in tensor.shape if not isinstance(dim, int)]
-    return PortDims(inputs, outputs) if {symbol_of(dim) for dim in dims} == {*program.sizes} else None
+    counts = [program.counts.get(value.name, "") for value in values]
+    known = {*map(symbol_of, dims), *filter(None, counts)}
+    return PortDims(inputs, counts, outputs) if known == {*program.sizes} else None
 
 
 def symbol_of(dim: Known) -> str | None:

@@ -23,7 +23,6 @@ from sardonyx._src.compile.program.steps.program import Program, stage_of
 from sardonyx._src.ir.dims import Expr, Known
 from sardonyx._src.ir.dims.values import INT_OPERATIONS, compute_value
 
-ALL_STAGES = MAX_INT64  # every length is known
 OPERATIONS = {**INT_OPERATIONS, "//": lambda a, b: a // (b or 1), "%": lambda a, b: a % (b or 1)}
 
 

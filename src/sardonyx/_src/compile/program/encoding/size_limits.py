@@ -5,6 +5,7 @@ from __future__ import annotations
 from sardonyx._src.ir.dims import Expr, Known
 
 MIN_INT64, MAX_INT64 = -(1 << 63), (1 << 63) - 1
+ALL_STAGES = MAX_INT64  # the stage at which every length of a program is known
 
 # The limit of sizes, strides, offsets and counts.  No address space is larger.  Kernels add such numbers,
 # and multiply them by the

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 from heapq import heappop, heappush
 
 from sardonyx._src.compile.program import Buffer, Step, TensorView, element_bytes
+from sardonyx._src.compile.program.memory.arena import ArenaSlot, MemoryPlan
 from sardonyx._src.compile.program.memory.live_range import LiveRange
-from sardonyx._src.compile.program.memory.output_loans import Loan, lend_outputs
+from sardonyx._src.compile.program.memory.output_loans import lend_outputs
 from sardonyx._src.compile.program.operands.lazy_constants import CACHE_LINE_BYTES
 from sardonyx._src.compile.program.steps.program import (
     Action,
@@ -27,7 +28,6 @@ from sardonyx._src.compile.program.steps.program import (
     Program,
     stage_of,
 )
-from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Known, evaluate
 from sardonyx._src.phases import phase
 
@@ -37,36 +37,6 @@ MAX_PACKED_BY_SIZE = (
 MAX_CANDIDATES = 256  # gaps or slots that are considered for one buffer, so that planning stays linear
 UNBOUNDED = 1 << 62
 GUESSED_LENGTH = 61  # assumed for symbolic dims when slots are assigned
-
-
-@dataclass(slots=True)
-class ArenaSlot:
-    """A memory range of the arena, used by several buffers one after the other."""
-
-    buffers: list[Buffer] = field(default_factory=list)
-    size: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryPlan:
-    """Where the buffers of the arena are.
-
-    live_ranges: the live range of every buffer.
-    offsets: the offset of each buffer in bytes, if all sizes are known at compile time; otherwise empty.
-    size: the size of the arena in bytes, if all sizes are known at compile time.
-    slots: the slots of the arena, if sizes are known only at run time.
-    slot_of: the index of each buffer's slot.
-    loans: the buffers that lie in the memory of outputs, and not in the arena.
-    alias_sets: the union of the live ranges of each in-place alias set, by its first buffer.
-    """
-
-    live_ranges: tuple[LiveRange, ...]
-    offsets: Mapping[Buffer, int]
-    size: int
-    slots: tuple[ArenaSlot, ...]
-    slot_of: Mapping[Buffer, int]
-    alias_sets: tuple[LiveRange, ...] = ()
-    loans: Mapping[Buffer, Loan] = field(default_factory=dict)
 
 
 @phase("plan")

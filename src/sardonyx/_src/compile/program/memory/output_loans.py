@@ -89,8 +89,10 @@ def find_lenders(program: Program) -> list[Lender]:
             start = i + action.jump.distance  # an output of a loop is used from its first iteration on
             first_uses.update((buffer, start) for buffer, first in first_uses.items() if first > start)
     lenders = []
-    for output in program.outputs.values():
+    for value, output in program.outputs.items():
         if output is None or output.buffer.role != "output" or output.buffer not in first_uses:
+            continue
+        if value.name in program.in_place:  # its memory may be that of an input
             continue
         size = output.buffer.size
         if isinstance(size, int) and size >= MIN_BYTES and output.is_dense and output.nbytes == size:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.io.memory_release import release_pages
 from sardonyx._src.ir import Array
+from sardonyx._src.threads import affinity_count
 
 FLOAT32: np.dtype[np.generic] = np.dtype(np.float32)
 MAX_CHUNK_BYTES = (
@@ -90,8 +90,7 @@ def aligned_empty(shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
 
 def available_threads() -> int:
     """The number of threads for the chunks of a large constant: the processors of this process, at most `MAX_THREADS`."""
-    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cpus, MAX_THREADS)
+    return min(affinity_count(), MAX_THREADS)
 
 
 def chunk_ranges(content: Array | LazyConstant) -> Iterator[tuple[int, int]]:

@@ -101,6 +101,7 @@ class CollectScanOutputs:
         return ()
 
 
+COUNT_AXIS = 64  # in `Program.sizes`, after all axes: the length is the only element of the input
 Action: TypeAlias = "Step | FallbackOp | CopyIn | BindSizes | CollectScanOutputs"
 
 
@@ -108,8 +109,8 @@ Action: TypeAlias = "Step | FallbackOp | CopyIn | BindSizes | CollectScanOutputs
 class Program:
     """A compiled program: actions in order of execution.
 
-    sizes: for each symbolic dim, the input and axis that has this length; data-dependent sizes are not among
-        them.
+    sizes: for each symbolic dim, the input and axis that has this length, or COUNT_AXIS for a fed count; data-dependent
+        sizes are not among them.
     inputs: the tensors of the inputs that native steps read.
     outputs: the tensor of each output, or None if a fallback op computes it.
     status: the status block.
@@ -119,6 +120,7 @@ class Program:
     observations: what runs can observe at fallback ops, for which a program could be specialized.
     parameters: the inputs that fallback ops read as parameters; a program could be specialized for their elements.
     precision: the element type to which factors of float32 products are rounded.
+    in_place: the inputs in whose memory a run may write outputs, by the names of the outputs (`verification/in_place_outputs.py`).
     """
 
     model: Model
@@ -133,6 +135,7 @@ class Program:
     parameters: tuple[str, ...] = ()
     precision: Precision = EXACT
     local_guards: tuple[Guard, ...] = ()
+    in_place: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def local_symbols(self) -> frozenset[str]:
@@ -175,6 +178,11 @@ class Program:
             for name in binding.symbols.values():
                 stages.setdefault(name, i + 1)
         return stages
+
+    @property
+    def counts(self) -> dict[str, str]:
+        """The symbols of the fed counts, by input."""
+        return {of: name for name, (of, axis) in self.sizes.items() if axis == COUNT_AXIS}
 
     @property
     def is_static(self) -> bool:

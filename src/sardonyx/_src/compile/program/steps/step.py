@@ -8,11 +8,12 @@ from typing import TypeAlias
 
 from sardonyx._src.compile.codegen import Parameters, Target
 from sardonyx._src.compile.program.operands.tensor import TensorView
+from sardonyx._src.compile.program.steps.cached_count import CachedCount
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Expr, Known
 
 KernelSource: TypeAlias = Callable[[str, Target], str]
-KernelArgument: TypeAlias = "TensorView | Known | ArgumentSlot | RecordSlot | TensorAddress"
+KernelArgument: TypeAlias = "TensorView | Known | ArgumentSlot | RecordSlot | TensorAddress | CachedCount"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,8 @@ class Kernel:
     key: the cache key, which determines the code for a given target; also the kernel's name in programs and profiles.
     source: returns the LLVM module, given the name of the function and the target.
     parameters: the names of its argument slots.
+    describe: returns the words by which the interpreter (`kernels.elementwise.interpreter`) computes the same, or None; None for a
+        kernel that has none.
 
     In a call, `args` are i64 slots, addresses of tensors and sizes, and `scratch` is memory of the calling thread.
     The call executes the units of work in [first, last).  Units are independent of one another, and results do not
@@ -68,6 +71,7 @@ class Kernel:
     key: str
     source: KernelSource = field(compare=False, repr=False)
     parameters: Parameters = field(default=Parameters(), compare=False, repr=False)
+    describe: Callable[[], tuple[int, ...] | None] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +91,7 @@ class RowGroups:
     """
 
     count: Known
-    block: int
+    block: int | CachedCount
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,8 @@ class Step:
     jump: the conditional jump after the step; None if the next step follows always.
     row_groups: the grid of units of which threads divide the rows; None for other steps.
     binds: the sizes that the step binds for later steps; None if it binds none.
+    is_copy: whether the step copies its operand, and leaves the result as it is where both are the same memory.
+    is_insertion: whether the step replaces elements of its result, and reads none of it, although it declares to.
     """
 
     kernel: Kernel
@@ -118,6 +124,8 @@ class Step:
     jump: Jump | None = None
     row_groups: RowGroups | None = None
     binds: LocalSizes | None = None
+    is_copy: bool = False
+    is_insertion: bool = False
 
     def with_nodes(self, nodes: tuple[str, ...]) -> Step:
         """The same step, attributed to these nodes."""

@@ -10,8 +10,9 @@ from functools import partial
 from typing import TypeAlias
 
 from sardonyx._src.compile.program import Buffer, Step, TensorView
+from sardonyx._src.compile.program.steps.cached_count import CachedCount
 from sardonyx._src.compile.program.steps.guards import can_hold
-from sardonyx._src.compile.program.steps.program import Action, Program, describe_action
+from sardonyx._src.compile.program.steps.program import COUNT_AXIS, Action, Program, describe_action
 from sardonyx._src.compile.program.steps.step import ArgumentSlot, RecordSlot, TensorAddress
 from sardonyx._src.compile.program.verification.size_facts import SizeFacts
 from sardonyx._src.compile.program.verification.verify_bindings import verify_bindings
@@ -20,7 +21,7 @@ from sardonyx._src.compile.program.verification.verify_local_sizes import verify
 from sardonyx._src.ir.dims import Expr, known_ge, symbol
 from sardonyx._src.phases import phase
 
-ARGUMENT_TYPES = (TensorView, int, Expr, ArgumentSlot, RecordSlot, TensorAddress)
+ARGUMENT_TYPES = (TensorView, int, Expr, ArgumentSlot, RecordSlot, TensorAddress, CachedCount)
 Where: TypeAlias = Callable[[], str]  # describes an action, for messages
 
 
@@ -52,7 +53,7 @@ def verify_inputs(program: Program, facts: SizeFacts) -> None:
     """A dim of an input is the size that callers may choose, or a guard says what it must be."""
     tensors = {value.name: tensor for value, tensor in program.inputs.items()}
     for name, (of, axis) in program.sizes.items():
-        if of in tensors:
+        if of in tensors and axis != COUNT_AXIS:
             dim, size = tensors[of].shape[axis], symbol(name)
             is_known = isinstance(dim, Expr) and dim.substitute({name: size}) == size
             assert is_known or facts.are_equal(dim, size), (

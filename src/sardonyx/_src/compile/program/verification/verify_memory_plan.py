@@ -9,8 +9,8 @@ from itertools import groupby
 from typing import NamedTuple
 
 from sardonyx._src.compile.program import Buffer, Step
+from sardonyx._src.compile.program.memory.arena import MemoryPlan
 from sardonyx._src.compile.program.memory.live_range import LiveRange
-from sardonyx._src.compile.program.memory.memory_plan import MemoryPlan
 from sardonyx._src.compile.program.operands.lazy_constants import CACHE_LINE_BYTES
 from sardonyx._src.compile.program.steps.program import Action, Program, describe_action, stage_of
 from sardonyx._src.ir.dims import known_ge

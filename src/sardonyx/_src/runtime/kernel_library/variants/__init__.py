@@ -10,6 +10,7 @@ from sardonyx._src.runtime.kernel_library.variants import (
     data_movement,
     elementwise,
     products,
+    resampling,
     rows,
 )
 
@@ -21,6 +22,7 @@ FAMILIES = {
     "elementwise": elementwise.models,
     "products": products.models,
     "rows": rows.models,
+    "resampling": resampling.models,
 }
 
 

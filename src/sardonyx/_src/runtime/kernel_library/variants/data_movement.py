@@ -68,11 +68,23 @@ def selections(dtype: str) -> Model:
         b.result(b.GatherND(new("N", 4, 8), places))
         updates = new("K", *(4, 8)[width - 1 :])
         b.result(b.ScatterND(new("N", 4, 8), b.operand("K", width, dtype="int64"), updates))
+        if dtype in ("float32", "int64"):
+            for reduction in ("add", "max", "min"):
+                updates, places = new("K", *(4, 8)[width - 1 :]), b.operand("K", width, dtype="int64")
+                b.result(b.ScatterND(new("N", 4, 8), places, updates, reduction=reduction))
     b.result(b.ScatterElements(new(6, 4), b.operand(2, 4, dtype="int64"), new(2, 4)))
+    if dtype in ("float32", "int64"):
+        for reduction in ("add", "max", "min"):
+            for axis in (0, 1):
+                places = b.operand(2, 4, dtype="int64")
+                b.result(b.ScatterElements(new(6, 4), places, new(2, 4), axis=axis, reduction=reduction))
     if dtype in ("float32", "int64", "bool"):
         b.result(b.NonZero(new("N", 4)))
+    for offset in (-1, 0, 1):
+        for upper in (0, 1):
+            if dtype != "float16":
+                b.result(b.Trilu(new("N", "N"), np.int64(offset), upper=upper))
     if dtype == "float32":
-        b.result(b.Trilu(new("N", "N")))
         b.result(b.OneHot(b.operand("N", dtype="int64"), np.int64(5), float32s(0, 1)))
         b.result(b.Range(b.operand(dtype="int64"), b.operand(dtype="int64"), np.int64(1)))
     return b.finish()

@@ -1,4 +1,7 @@
-"""Elementwise operations of one or two operators, for tensors that broadcast in the ways of networks."""
+"""Elementwise operations of one or two operators, for tensors that broadcast in the ways of networks.
+
+The interpreter computes longer expressions until they are compiled.
+"""
 
 from __future__ import annotations
 
@@ -48,28 +51,12 @@ PAIR_RULES: tuple[Rule, ...] = (
     lambda b, x, y: b.Cos(x * y),
     lambda b, x, y: b.Where(x < y, x, y),
 )
-# Of three operands, the third of which has the dims of the second one.
-TRIPLE_RULES: tuple[Callable[[VariantBuilder, Any, Any, Any], Any], ...] = (
-    lambda b, x, y, z: x * y + z,
-    lambda b, x, y, z: b.Relu(x * y + z),
-    lambda b, x, y, z: (x + y) * z,
-    lambda b, x, y, z: (x - y) * z,
-    lambda b, x, y, z: (x - y) / z,
-    lambda b, x, y, z: x * y * z,
-    lambda b, x, y, z: x + y + z,
-    lambda b, x, y, z: x / y + z,
-    lambda b, x, y, z: y * x + z,
-    lambda b, x, y, z: b.Sigmoid(x * y + z),
-    lambda b, x, y, z: x - y * z,
-    lambda b, x, y, z: b.Where(x < y, z, x),
-)
 
 
 def models() -> Iterator[Model]:
     yield unary()
     for first, second in PAIRS:
         yield pairs(first, second)
-        yield triples(first, second)
     yield from (integers(first, second) for first, second in PAIRS[:4])
     yield casts()
 
@@ -112,15 +99,6 @@ def pairs(first: Dims, second: Dims) -> Model:
     b.result(b.Where(b.operand(*second, dtype="bool"), np.float32(0.5), b.operand(*first)))
     for name in ("And", "Or", "Xor"):
         b.result(getattr(b, name)(b.operand(*first, dtype="bool"), b.operand(*second, dtype="bool")))
-    return b.finish()
-
-
-def triples(first: Dims, second: Dims) -> Model:
-    b = VariantBuilder()
-    for rule in TRIPLE_RULES:
-        b.result(rule(b, b.operand(*first), b.operand(*second), b.operand(*second)))
-        b.result(rule(b, b.operand(*first), b.operand(*second), b.operand(*first)))
-        b.result(rule(b, b.operand(*first), b.operand(*first), b.operand(*second)))
     return b.finish()
 
 

@@ -16,7 +16,7 @@ from sardonyx._src.runtime.kernel_library.variants.variant_builder import (
     int64s,
 )
 
-COLUMNS = (1, 3, 10, 16, 32, 48, 64)  # dot products, or one to four vectors
+COLUMNS = (1, 2, 3, 4, 10, 16, 32, 48, 64)  # dot products, or one to four vectors
 ROWS: tuple[Dims, ...] = ((1,), (16,), ("N",), (1, 16), ("B", "S"))
 TERMS = (32, 1024)  # the sums of one block, and of several
 
@@ -68,8 +68,20 @@ def layers(rows: Dims, terms: int, columns: int) -> Model:
                     @ b.weight(terms, columns),
                 )
             )
+            turned = b.Transpose(b.operand(rows[0], terms, rows[1]), perm=[0, 2, 1]) @ b.weight(
+                terms, columns
+            )
+            b.result(activation(b, turned + b.weight(columns)))
             wide = b.Slice(b.operand(*rows, 2 * terms), int64s(terms), int64s(2 * terms), int64s(2))
             b.result(activation(b, wide @ b.weight(terms, columns) + b.weight(columns)))
+    if len(rows) == 2:
+        turned = b.Transpose(b.operand(rows[0], terms, rows[1]), perm=[0, 2, 1]) @ b.weight(terms, columns)
+        b.result(turned + b.weight(columns) + b.operand(*rows, columns))
+    for activation in COMMON.values():
+        b.result(activation(b, product(bias=True)) * b.operand(*rows, columns))
+    b.result(product(bias=False) + np.float32(0.3))
+    b.result(product(bias=True) * b.weight(columns))
+    b.result(b.operand(*rows, columns) + product(bias=True) * b.weight(columns))
     if len(rows) == 1:
         b.result(b.Gemm(b.operand(*rows, terms), b.weight(columns, terms), b.weight(columns), transB=1))
     return b.finish()

@@ -79,6 +79,14 @@ MOBILE: Mapping[str, Rule] = {
     "Clip": lambda b, x: b.Clip(x, np.float32(0), np.float32(6)),
     "PRelu": lambda b, x: b.PRelu(x, float32s(0.25)),
 }
+FURTHER: Mapping[str, Rule] = {
+    "Gelu": lambda b, x: b.Gelu(x),
+    "LeakyRelu 0.01": leaky(0.01),
+    "LeakyRelu 0.2": leaky(0.2),
+    "Elu": lambda b, x: b.Elu(x),
+    "HardSigmoid": lambda b, x: b.HardSigmoid(x, alpha=float(np.float32(1 / 6))),
+    "Abs": lambda b, x: b.Abs(x),
+}
 ALL: Mapping[str, Rule] = {
     **COMMON,
     **MOBILE,

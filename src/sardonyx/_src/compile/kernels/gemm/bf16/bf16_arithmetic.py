@@ -1,7 +1,9 @@
 """Arithmetic of bfloat16 products: dot products of words of two elements along k, and sums in float32.
 
-Words of A and panels of B are multiplied in AMX tiles, or by `vdpbf16ps` on vectors.  Both instructions round products and
-sums to float32, to nearest, and treat subnormal factors and sums as zeros.
+Words of A and panels of B are multiplied in AMX tiles, or by `vdpbf16ps` on vectors.  Both instructions treat subnormal
+factors and sums as zeros.  `vdpbf16ps` adds the product of the upper halves, then that of the lower ones, and rounds to
+float32 after each, as two fused multiply-adds do.  Words have the first of two terms in their upper half, so that sums have
+the order, and the bits, of float32 products.  AMX tiles add the products of upper and of lower halves apart.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from collections.abc import Sequence
 
 from sardonyx._src.compile.codegen import LLVMValue, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.gemm.integer.integer_microkernel import load_word
+from sardonyx._src.compile.kernels.gemm.integer.int8_dot import load_word
 from sardonyx._src.compile.kernels.gemm.tile.accumulators import Microkernel, TileArithmetic, vector_slot
 from sardonyx._src.compile.kernels.gemm.tile.amx_tiles import has_amx_bf16
 from sardonyx._src.compile.llvm.target_classes import AMD

@@ -33,8 +33,12 @@ def bf16_matmul_steps(
     bias: TensorView | None = None,
     epilogue: Epilogue | None = None,
     operands: tuple[TensorView, ...] = (),
+    k_block: int | None = None,
 ) -> list[Step]:
-    """y [..., M, N] = epilogue(a [..., M, words] @ b + bias), as in `matmul_steps`; a: a view from `view_as_words`."""
+    """y [..., M, N] = epilogue(a [..., M, words] @ b + bias), as in `matmul_steps`; a: a view from `view_as_words`.
+
+    k_block: the most terms of a block that is summed from zero, even.
+    """
     # Lazy: few models need it.
     from sardonyx._src.compile.kernels.gemm.floats.loop_nest import (
         matmul_module,
@@ -54,7 +58,8 @@ def bf16_matmul_steps(
     )
     key = f"matmul_bf16_{b.tile.vectors}_amx{b.tile.amx_words}_{has_bias}:{epilogue.key}"
     kernel = Kernel(key, source, matmul_parameters(epilogue, has_bias=has_bias))
-    steps = matmul_steps(a, b, y, bias=bias, epilogue=epilogue, operands=operands)
+    words = None if k_block is None else k_block // BF16_PER_WORD
+    steps = matmul_steps(a, b, y, bias=bias, epilogue=epilogue, operands=operands, k_block=words)
     return [replace(step, kernel=kernel, flops=step.flops * BF16_PER_WORD) for step in steps]
 
 

@@ -40,7 +40,7 @@ def make_bf16_panels(b: Array, tile: RegisterTile, row_words: int) -> LazyConsta
             rounded = round_to_bits(columns)
             for part in range(BF16_PER_WORD):
                 terms = rounded[:, part::BF16_PER_WORD]
-                bits[:, : terms.shape[1], part, : terms.shape[2]] = terms
+                bits[:, : terms.shape[1], BF16_PER_WORD - 1 - part, : terms.shape[2]] = terms
             panel[taps * tap_words :] = 0
             words = (
                 panel[: taps * tap_words].view(np.uint16).reshape(taps, tap_words, tile.width, BF16_PER_WORD)

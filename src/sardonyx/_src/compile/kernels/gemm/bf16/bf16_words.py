@@ -1,4 +1,4 @@
-"""Words of two bfloat16: rounding of float32, and rows of words, which are padded with zeros to whole AMX tiles."""
+"""Words of two bfloat16, the first in the upper half: rounding of float32, and rows of words, padded to whole AMX tiles."""
 
 from __future__ import annotations
 
@@ -13,13 +13,33 @@ from sardonyx._src.compile.kernels.gemm.tile.register_tile import (
     padded_row_words,
 )
 from sardonyx._src.compile.kernels.loops.vectors import first_lanes, load_vector, store_vector
+from sardonyx._src.compile.kernels.tuning import GemmTuning
 
 BF16_PER_WORD = 2
+MIN_SHARED_BLOCK = 256  # shorter blocks cost more than float32 arithmetic
 
 
 def padded_words(terms: int) -> int:
     """The number of words of a row of `terms` terms, padded so that AMX tiles of equal length divide it."""
     return padded_row_words(-(-terms // BF16_PER_WORD))
+
+
+def shared_k_block(k: int) -> int | None:
+    """The most terms of a block with which products of k terms in float32 and in words have the same blocks; None if none has.
+
+    Blocks of a product have about equal lengths, of words with their padding, and words are not divided.
+    """
+    words = padded_words(k)
+    for limit in range(GemmTuning.k_block, MIN_SHARED_BLOCK - 1, -BF16_PER_WORD):
+        block, word_block = divide_evenly(k, limit), divide_evenly(words, limit // BF16_PER_WORD)
+        if (block, word_block) == (k, words) or block == word_block * BF16_PER_WORD:
+            return limit
+    return None
+
+
+def divide_evenly(total: int, limit: int) -> int:
+    """The length of equal blocks, at most `limit`, as kernels divide k (`tile/row_blocks.py`)."""
+    return -(-total // max(1, -(-total // limit)))
 
 
 def choose_bf16_tile(columns: int, row_words: int, target: Target) -> RegisterTile:
@@ -36,7 +56,8 @@ def round_to_words(b: KernelBuilder, low: LLVMValue, high: LLVMValue) -> LLVMVal
     b.declarations[f"declare {words} {name}({low.type}, {low.type})"] = None
     rounded = b.emit(low.type, f"call {words} {name}({high}, {low})")
     result = LLVMType("i32", BF16_LANES)
-    return b.emit(result, f"bitcast {words} {rounded.name} to {result}")
+    bits = b.emit(result, f"bitcast {words} {rounded.name} to {result}")
+    return b.call_intrinsic("fshl", bits, bits, b.constant(16, result))
 
 
 def copy_rounded(b: KernelBuilder, source: str, target: str, count: LLVMValue, row_words: LLVMValue) -> None:

@@ -1,6 +1,6 @@
 """Loop nest of a batched GEMM around the microkernel: y [M, N] = epilogue(a [M, K] @ b [K, N] + bias).
 
-    for chunk of rows of a large B:                        # it stays in L2 while the panels stream through
+    for chunk of rows of a large B:                        # it stays in a cache while the panels stream through
         for panel of B, of any batch item:
             for rows in the panel's units of this call:    # a unit of work is a panel and a group of rows
                 the rows times the panel                   # `panel_rows.py`
@@ -42,14 +42,15 @@ from sardonyx._src.compile.kernels.tuning import GemmTuning
 
 MATMUL_SIZES = (
     "rows", "columns", "k", "panels", "group_rows", "groups", "k_block", "inner", "a_row", "a_step",
-    "a_outer", "a_inner", "b_outer", "b_inner", "y_outer", "y_inner",
+    "a_outer", "a_inner", "b_outer", "b_inner", "y_outer", "y_inner", "chunk_rows",
 )  # fmt: skip
 
 
 def matmul_parameters(epilogue: Epilogue, *, has_bias: bool, has_update: bool = False) -> Parameters:
     """A; panels of B; their bias [panels, width]; sizes; the output; strides of the epilogue's matrices along the batch axes.
 
-    The batch has two axes, `outer` and `inner`; `a_step` is the stride of A along k, `group_rows` the rows of a unit.
+    The batch has two axes, `outer` and `inner`; `a_step` is the stride of A along k, `group_rows` the rows of a unit,
+    `chunk_rows` those of a chunk.
     Scratch: partial sums [`max_rows` + `spare_rows`, width].
     """
     batch_strides = (f"{name}_{axis}" for name in matrix_names(epilogue) for axis in ("outer", "inner"))
@@ -94,7 +95,7 @@ def emit_matmul(
     m: Microkernel, *, has_bias: bool, has_strided_a: bool, is_large: bool, has_update: bool
 ) -> None:
     """The loops over units of work, blocks of k and row blocks."""
-    b, width = m.b, m.tile.width
+    b, width, panel_row = m.b, m.tile.width, m.panel_row
     a, panels = b.pointers("a", "b")
     bias = b.pointer("bias") if has_bias else None
     update_sizes = low_rank.SIZES if has_update else ()
@@ -104,7 +105,7 @@ def emit_matmul(
     k_blocks = divide_evenly(b, size["k"], size["k_block"])
     end_panel = b.udiv(b.end_unit + groups - 1, groups)
     is_one_item = end_panel <= size["panels"]
-    chunks = loop_chunks(b, size["rows"], is_one_item) if is_large else nullcontext()
+    chunks = loop_chunks(b, size["rows"], size["chunk_rows"], is_one_item) if is_large else nullcontext()
     with chunks as chunk, b.loop(b.udiv(b.first_unit, groups), end_panel, 1, "panel") as item_panel:
         item, panel = b.udivmod(item_panel, size["panels"])
         outer, inner = b.udivmod(item, size["inner"])
@@ -119,7 +120,7 @@ def emit_matmul(
                 a=a_item,
                 a_row=size["a_row"],
                 a_step=size["a_step"] if has_strided_a else None,
-                panel=panel_address(m, b_item, panel * size["k"] * width),
+                panel=panel_address(m, b_item, panel * size["k"] * panel_row),
                 k=size["k"],
                 bias=None if bias is None else b.gep(bias, panel * width),
                 output=batch_output(m, y, size, outer, inner),

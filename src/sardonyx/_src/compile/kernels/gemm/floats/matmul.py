@@ -27,6 +27,7 @@ from sardonyx._src.compile.kernels.loops.batch_space import (
 from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace, coalesce, drop_unit_dims
 from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView, element_bytes
+from sardonyx._src.compile.program.steps.cached_count import CachedCount
 from sardonyx._src.compile.program.steps.step import RowGroups
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max, dim_min
@@ -41,6 +42,7 @@ def matmul_steps(
     epilogue: Epilogue | None = None,
     operands: tuple[TensorView, ...] = (),
     update: LowRankUpdate | None = None,
+    k_block: int | None = None,
 ) -> list[Step]:
     """y [..., M, N] = epilogue(a [..., M, K] @ b [..., K, N] + bias), with batches broadcast to the batch of y.
 
@@ -48,6 +50,7 @@ def matmul_steps(
     bias: [panels, width], from `packing.pack_bias`.
     operands: the operands of the epilogue; a matrix is broadcast to y in all dims but the last.
     update: a low-rank product that is added; there must be no bias then, and b must have no batch.
+    k_block: the most terms of a block that is summed from zero, at most `GemmTuning.k_block`, the default.
     One step if two dims describe the batch; otherwise a step for each index of the dims before the last two.
     """
     epilogue = epilogue or Epilogue()
@@ -57,7 +60,7 @@ def matmul_steps(
     matrices = epilogue_matrices(y, epilogue, operands)
     matrices += [] if update is None else [update.a]
     return [
-        matmul_step([a, b.tensor, y, *matrices], offsets, space, b, bias, epilogue, operands, update)
+        matmul_step([a, b.tensor, y, *matrices], offsets, space, b, bias, epilogue, operands, update, k_block)
         for offsets, space in unroll_leading_dims(product_space(a, (b.tensor, 3), y, matrices), 3)
     ]
 
@@ -98,6 +101,7 @@ def matmul_step(
     epilogue: Epilogue,
     operands: tuple[TensorView, ...],
     update: LowRankUpdate | None = None,
+    k_block: int | None = None,
 ) -> Step:
     """The step for two batch dims and one of rows; offsets: those of the tensors' first elements from their views."""
     a, panels, y, *matrices = (shift_view(t, c) for t, c in zip(tensors, offsets, strict=True))
@@ -125,8 +129,9 @@ def matmul_step(
         panels=b.num_panels,
         group_rows=unit_rows,
         groups=units_per_panel,
-        k_block=dim_max(k, 1) if b.tile.amx_words else GemmTuning.k_block,
+        k_block=dim_max(k, 1) if b.tile.amx_words or b.tile.has_pairs else k_block or GemmTuning.k_block,
         inner=inner,
+        chunk_rows=rows_in_cache(b, rows, unit=1),
         a_row=space.stride(0, 2),
         a_step=a_step,
         y=y,
@@ -159,7 +164,7 @@ def matmul_step(
         scratch=scratch_bytes(b.tile.width, is_half=panels.dtype in HALF_TYPES),
         row_groups=None
         if divides_rows == 0
-        else RowGroups(units_per_panel * divides_rows, GemmTuning.max_rows // half_tile),
+        else RowGroups(units_per_panel * divides_rows, rows_in_cache(b, rows, unit=half_tile)),
     )
 
 
@@ -179,6 +184,22 @@ def prefers_rows(b: Panels, rows: Known) -> Known:
     if b.tensor.buffer.role == "constant" and not is_large(b):
         return 1
     return dim_min(1, rows * GemmTuning.shared_row_cost // dim_max(b.columns, 1))
+
+
+def rows_in_cache(b: Panels, rows: Known, *, unit: int) -> int | CachedCount:
+    """The most rows, counted in units of some, by which all panels are multiplied before the next rows.
+
+    After each chunk a large B is read again, from memory.  So a chunk has as many rows as stay in a thread's share of the last
+    cache.  A panel has `width` columns: with fewer than `width` rows, reading B again would take more bytes than reading
+    other rows of A for each panel; with twice as many, it takes half of them.
+    """
+    most, k = GemmTuning.max_rows // unit, b.k
+    least = -(-2 * b.tile.width // unit)
+    is_single = isinstance(rows, int) and rows <= least * unit
+    if not is_large(b) or not isinstance(k, int) or k == 0 or is_single:
+        return most
+    panel = min(k, GemmTuning.k_block) * b.tile.width * 4
+    return CachedCount("last", unit * k * 4, panel, least, most, most)
 
 
 def is_large(b: Panels) -> bool:

@@ -170,7 +170,7 @@ def emit_tile(m: Microkernel, unit: PanelRows, block: RowBlock, terms: TermRange
     """One register tile: adds the terms to the bias and the update, or to the sums of the terms before."""
     spill, resumed, added = earlier_sums(m, block, terms)
     first = unit.first_row + block.first_row
-    panel = panel_address(m, unit.panel, terms.first * m.tile.width)
+    panel = panel_address(m, unit.panel, terms.first * m.panel_row)
     is_first, is_last = terms.first.eq(0), terms.first + terms.count >= unit.k
     has_start = unit.bias is not None or unit.update is not None
     begin = partial(begin_sums, m, unit, block, first) if has_start else None
@@ -258,7 +258,7 @@ def accumulate_terms(
 ) -> None:
     """`accumulate` with prefetches: each row block prefetches a share of the panel's next block."""
     b, count = m.b, terms.count
-    next_block = terms.next_block or panel_address(m, panel, count * m.tile.width)
+    next_block = terms.next_block or panel_address(m, panel, count * m.panel_row)
     if terms.prefetches is None:
         line = b.min(block.index, -(-panel_row_bytes(m) // CACHE_LINE_BYTES) - 1)
         address = b.gep(next_block, line * count * CACHE_LINE_BYTES, "i8")
@@ -280,4 +280,4 @@ def accumulate_terms(
 
 def panel_row_bytes(m: Microkernel) -> int:
     """The bytes of a row of a panel of B."""
-    return m.tile.width * CACHE_LINE_BYTES // cache_line_elements(m)
+    return m.panel_row * CACHE_LINE_BYTES // cache_line_elements(m)

@@ -9,8 +9,7 @@ from functools import partial
 
 from sardonyx._src.compile.codegen import LLVMType, LLVMValue, MemoryLocation, Parameters, Target
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.gemm.integer.int8_dot import ONES, Int8DotEmitter
-from sardonyx._src.compile.kernels.gemm.integer.integer_microkernel import SIGN_BITS
+from sardonyx._src.compile.kernels.gemm.integer.int8_dot import ONES, SIGN_BITS, Int8DotEmitter
 from sardonyx._src.compile.kernels.gemm.integer.packed_int8 import INT8_PER_WORD
 from sardonyx._src.compile.kernels.loops.batch_space import batch_space, pad_dims
 from sardonyx._src.compile.kernels.loops.lanes import reduce_to_scalar

@@ -12,7 +12,7 @@ import numpy as np
 
 from sardonyx._src.compile.kernels.gemm.floats.loop_nest import matmul_module, matmul_parameters
 from sardonyx._src.compile.kernels.gemm.floats.matmul import matmul_steps
-from sardonyx._src.compile.kernels.gemm.integer.integer_microkernel import int8_arithmetic
+from sardonyx._src.compile.kernels.gemm.integer.integer_microkernel import int8_arithmetic, layout_key
 from sardonyx._src.compile.kernels.gemm.packing.panels import Panels
 from sardonyx._src.compile.kernels.gemm.tile.integer_epilogue import IntegerEpilogue
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import RegisterTile
@@ -44,12 +44,12 @@ def integer_matmul_steps(
         vectors=b.tile.vectors,
         amx_words=b.tile.amx_words,
         epilogue=epilogue,
-        arithmetic=int8_arithmetic(a_is_signed=a_is_signed),
+        arithmetic=int8_arithmetic(b.tile, a_is_signed=a_is_signed),
         has_bias=bias is not None,
         has_strided_a=False,
     )
     amx = f"_amx{b.tile.amx_words}" if b.tile.amx_words else ""
-    key = f"matmul_bytes_{b.tile.vectors}{amx}_{bias is not None}_{a_is_signed}:{epilogue.key}"
+    key = f"matmul_bytes{layout_key(b.tile)}_{b.tile.vectors}{amx}_{bias is not None}_{a_is_signed}:{epilogue.key}"
     kernel = Kernel(key, source, matmul_parameters(epilogue, has_bias=bias is not None))
     steps = matmul_steps(a, b, y, bias=bias, epilogue=epilogue, operands=operands)
     return [replace(step, kernel=kernel) for step in steps]
@@ -58,8 +58,9 @@ def integer_matmul_steps(
 def sign_correction(weights: Array, tile: RegisterTile, *, a_is_signed: bool) -> Array:
     """A correction, int32 [columns], to be added to the initial sums of a product by weights [k, columns] int8.
 
-    The initial sums assume that 128 is added to each element of an int8 operand, as vector kernels do.  AMX tiles do not
-    add it, so that the correction reverses it; for vector kernels the correction is 0.
+    The initial sums assume that A is uint8, 128 being added to each element of an int8 operand.  AMX tiles do not add it,
+    and tiles that are signed read int8 in both cases; the correction reverses that.  For other kernels it is 0.
     """
     sums = weights.sum(0, dtype=np.int32)
-    return sums * SIGN_OFFSET if a_is_signed and tile.amx_words else np.zeros_like(sums)
+    is_corrected = tile.is_signed or (a_is_signed and tile.amx_words)
+    return sums * SIGN_OFFSET if is_corrected else np.zeros_like(sums)

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sardonyx._src.compile.codegen import Target
+from sardonyx._src.compile.kernels.gemm.integer.int8_dot import multiplies_signed
 from sardonyx._src.compile.kernels.gemm.packing.packing import make_constant
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import RegisterTile, choose_int8_tile
+from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.program import Buffer, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
@@ -97,13 +99,44 @@ def pack_int8_constant(b: Array, target: Target, name: str = "", rows: Known | N
     )
 
     *batch, k, columns = b.shape
+    num_words = -(-k // INT8_PER_WORD)
     tile = choose_panel_tile(columns, target)
     if rows is not None:
-        tile = choose_int8_tile(columns, -(-k // INT8_PER_WORD), rows, target)
-    data = pack_int8_panels(b[..., None, :, :], tile).reshape(
-        *batch, -(-columns // tile.width), -(-k // INT8_PER_WORD), tile.width
+        tile = choose_int8_tile(columns, num_words, rows, target)
+    tile = replace(tile, is_signed=multiplies_signed(target))
+    taps = b[..., None, :, :]
+    pairs = pack_paired_panels(taps, num_words, target) if has_many_rows(rows) else None
+    tile, data = pairs or (tile, pack_int8_panels(taps, tile))
+    shape = (*batch, -(-columns // tile.width), num_words, data.shape[-1])
+    return Panels(make_constant(data.reshape(shape), name), tile, columns)
+
+
+def has_many_rows(rows: Known | None) -> bool:
+    """Whether a product is known to have enough rows that multiplications take its time, not the bytes of its panels."""
+    least = GemmTuning.min_paired_rows
+    if rows is None or isinstance(rows, int):
+        return rows is not None and rows >= least
+    return exact_div(rows, least) * least == rows  # a multiple, which is 0 or at least as large
+
+
+def pack_paired_panels(taps: Array, num_words: int, target: Target) -> tuple[RegisterTile, Array] | None:
+    """B [..., taps, k, n] int8, in lines of `num_words` words of several taps or one, as panels of paired words, and their tile.
+
+    The panels are [..., panels, lines, words, row].  None where the target or the weights do not allow it.
+    """
+    # Lazy: only processors without dot products of bytes need it.
+    from sardonyx._src.compile.kernels.gemm.integer.paired_panels import (
+        can_pair_words,
+        pair_panel_words,
+        paired_tile,
     )
-    return Panels(make_constant(data, name), tile, columns)
+
+    if not can_pair_words(num_words, target):
+        return None
+    tile = paired_tile(target)
+    words = pack_int8_panels(taps, tile)
+    panels = pair_panel_words(words.reshape(*words.shape[:-3], -1, num_words, tile.width))
+    return None if panels is None else (tile, panels)
 
 
 def pack_int32_bias(bias: Array, tile: RegisterTile) -> Array:

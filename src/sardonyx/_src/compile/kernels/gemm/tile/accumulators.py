@@ -42,6 +42,7 @@ from sardonyx._src.dataclass import dataclass
 
 F32 = LLVMType("float")
 
+Accumulate: TypeAlias = "Callable[[Microkernel, Sequence[str], str, LLVMValue, Prefetch | None], None]"
 RankOneUpdate: TypeAlias = "Callable[[Microkernel, Sequence[str], str, LLVMValue, LLVMValue | None], None]"
 PREFETCHED_ROWS = 8  # the row of an unpacked B that is prefetched is so far after the row that is multiplied
 
@@ -54,12 +55,16 @@ class TileArithmetic:
     update: emits a rank-1 update, given the addresses of rows of A, a panel, k, and the stride of A along k (1 if None).
     half_type: the element type of a half-precision B; None if elements of B have 4 bytes, float32 or words of four int8.
     amx_instruction: the LLVM intrinsic that multiplies AMX tiles; empty if there is none for these types.
+    accumulate: emits all updates of a panel instead of `update`, given the addresses of rows of A, the panel, k and prefetches.
+    panel_row: the elements of 4 bytes in memory for each k of a panel, given its columns; None: as many as columns.
     """
 
     accumulator: Element
     update: RankOneUpdate
     half_type: Element | None = None
     amx_instruction: str = ""
+    accumulate: Accumulate | None = None
+    panel_row: Callable[[int], int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +88,12 @@ class Microkernel:
     def vector_type(self) -> LLVMType:
         """The type of an accumulator."""
         return LLVMType(self.arithmetic.accumulator, self.tile.lanes)
+
+    @property
+    def panel_row(self) -> int:
+        """The elements in memory for each k of a panel of B."""
+        width, panel_row = self.tile.width, self.arithmetic.panel_row
+        return width if panel_row is None else panel_row(width)
 
 
 def make_microkernel(
@@ -195,6 +206,10 @@ def accumulate(
     panel: address of B [k, width]; its rows are `row_stride` floats apart (the tile's width if None).
     """
     b = m.b
+    if m.arithmetic.accumulate is not None:
+        assert stride is None and row_stride is None, "rows of A and panels of B must be contiguous"
+        m.arithmetic.accumulate(m, rows, panel, k, prefetch)
+        return
     update = partial(update_term, m, rows, panel, stride, row_stride)
     tuning = tuning_for(b.target).gemm
     unroll = max(tuning.min_unroll, tuning.min_unrolled_fmas // (m.tile.vectors * len(rows)))

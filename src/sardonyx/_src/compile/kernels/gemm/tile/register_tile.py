@@ -27,12 +27,18 @@ class RegisterTile:
     """A tile of `rows` rows by `vectors` vectors of `lanes` floats.
 
     amx_words: the words of 4 bytes along k of an AMX tile; 0 if the sums are accumulated in vector registers.
+    has_pairs: whether panels have paired words of int8 (`paired_panels.py`).
+    is_signed: whether int8 products read A as int8, which initial sums correct (`sign_correction`).
+    counts: the numbers of rows that code is emitted for, ascending; empty for those of `row_counts`.
     """
 
     rows: int
     vectors: int
     lanes: int
     amx_words: int = 0
+    has_pairs: bool = False
+    is_signed: bool = False
+    counts: tuple[int, ...] = ()
 
     @property
     def width(self) -> int:
@@ -45,6 +51,8 @@ class RegisterTile:
 
         AMX tiles are configured for the rows that are left; the numbers are those of one and two blocks of tiles.  A short tile has one row less as intermediate number: `loop_row_blocks` uses blocks of this height to even blocks out.
         """
+        if self.counts:
+            return list(self.counts)
         if self.amx_words:
             return [TILE_ROWS * blocks for blocks in range(1, BLOCKS + 1)]
         is_short = self.rows <= GemmTuning.max_short_rows

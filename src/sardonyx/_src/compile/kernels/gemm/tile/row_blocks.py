@@ -13,7 +13,6 @@ from sardonyx._src.compile.codegen import I64, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.gemm.tile.accumulators import Microkernel
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import RegisterTile
-from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Known
 
@@ -62,13 +61,15 @@ class RowChunk:
 
 
 @contextmanager
-def loop_chunks(b: KernelBuilder, rows: LLVMValue, is_one_item: LLVMValue) -> Iterator[RowChunk]:
-    """A loop over chunks of so few rows that they stay in L2 while the panels of a large B stream through it.
+def loop_chunks(
+    b: KernelBuilder, rows: LLVMValue, chunk_rows: LLVMValue, is_one_item: LLVMValue
+) -> Iterator[RowChunk]:
+    """A loop over chunks of at most `chunk_rows` rows, which stay in a cache while the panels of a large B stream through it.
 
     One chunk with all rows unless the call only has panels of the first batch item (`is_one_item`): other items have other
     rows and panels.
     """
-    length, _ = divide_evenly(b, rows, b.constant(GemmTuning.max_rows, I64))
+    length, _ = divide_evenly(b, rows, chunk_rows)
     length = b.select(is_one_item, length, rows)
     with b.loop(b.constant(0, I64), rows + length - 1, length, "chunk") as first:
         yield RowChunk(first, first + length)

@@ -9,7 +9,9 @@ from collections.abc import Callable
 from functools import partial
 
 from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation
+from sardonyx._src.compile.codegen.emit_expressions import LoadLocal
 from sardonyx._src.compile.codegen.expressions import Local
+from sardonyx._src.compile.codegen.joined_calls import MAX_JOINED
 from sardonyx._src.compile.kernels.epilogue import EpilogueOperand, operand_offset
 from sardonyx._src.compile.kernels.gemm.tile.accumulators import Microkernel, vector_slot
 from sardonyx._src.compile.kernels.gemm.tile.integer_epilogue import (
@@ -47,29 +49,45 @@ def store_spilled_tile(m: Microkernel, rows_left: LLVMValue, spill: str, tile_st
     b, tile = m.b, m.tile
     zero = b.constant(0, I64)
     count = b.select(rows_left < tile.rows, rows_left, b.constant(tile.rows, I64))
-    with b.loop(zero, count, 1, "r") as r:
-        is_full = is_full_width(m, tile_store)
-        with b.if_then(is_full):
-            store_spilled_row(m, r, spill, tile_store)
-        end = b.select(is_full, zero, b.constant(tile.width, I64))
-        with b.loop(zero, end, tile.lanes, "v") as v:
-            store_spilled_vector(m, r, v, spill, tile_store)
+    is_full = is_full_width(m, tile_store)
+    num_full = b.select(is_full, count, zero)
+    num_joined = joined_rows(m)
+    with b.loop(zero, num_full + (num_joined - 1), num_joined, "r") as r:
+        # A surplus row is the last one again, which is stored twice.
+        store_spilled_rows(m, [b.min(r + i, count - 1) for i in range(num_joined)], spill, tile_store)
+    with (
+        b.loop(num_full, count, 1, "r") as r,
+        b.loop(zero, b.constant(tile.width, I64), tile.lanes, "v") as v,
+    ):
+        store_spilled_vector(m, r, v, spill, tile_store)
 
 
-def store_spilled_row(m: Microkernel, r: LLVMValue, spill: str, tile_store: TileStore) -> None:
-    """Stores a full row of a spilled tile; the epilogues of its vectors are interleaved to hide latencies."""
+def joined_rows(m: Microkernel) -> int:
+    """The rows whose epilogues are interleaved: several if a row has few vectors and calls are joined."""
+    if not m.epilogue.joins_calls or quantized_row(m) is not None:
+        return 1
+    return -(-MAX_JOINED // m.tile.vectors)
+
+
+def store_spilled_rows(m: Microkernel, rows: list[LLVMValue], spill: str, tile_store: TileStore) -> None:
+    """Stores full rows of a spilled tile; the epilogues of their vectors are interleaved to hide latencies."""
     b, tile, output = m.b, m.tile, tile_store.output
-    row = map_row(output, tile_store.row + r)
-    starts = [b.constant(v * tile.lanes, I64) for v in range(tile.vectors)]
-    sums = [b.load(vector_slot(m, spill, r * tile.width + start)) for start in starts]
-    columns = [tile_store.column + start for start in starts]
-    if (quantized := quantized_row(m)) is not None:
-        store_quantized_row(m, quantized, sums, row, columns, output)
-        return
-    loads = row_loads(m, sums, row, columns, output)
-    results = b.emit_interleaved([m.epilogue.expression], [result_vector_type(m)], loads)
-    for column, (result,) in zip(columns, results, strict=True):
-        b.store(result_slot(m, output, row, column), result)
+    columns = [tile_store.column + v * tile.lanes for v in range(tile.vectors)]
+    quantized = quantized_row(m)
+    loads: list[LoadLocal] = []
+    slots: list[MemoryLocation] = []
+    for r in rows:
+        row = map_row(output, tile_store.row + r)
+        sums = [b.load(vector_slot(m, spill, r * tile.width + v * tile.lanes)) for v in range(tile.vectors)]
+        if quantized is not None:
+            store_quantized_row(m, quantized, sums, row, columns, output)
+            continue
+        loads += row_loads(m, sums, row, columns, output)
+        slots += [result_slot(m, output, row, column) for column in columns]
+    if quantized is None:
+        results = b.emit_interleaved([m.epilogue.expression], [result_vector_type(m)], loads)
+        for slot, (result,) in zip(slots, results, strict=True):
+            b.store(slot, result)
 
 
 def quantized_row(m: Microkernel) -> QuantizedResult | None:

@@ -34,6 +34,7 @@ from sardonyx._src.compile.kernels.gemm.tile.output import (
     output_arguments,
     output_parameters,
 )
+from sardonyx._src.compile.kernels.gemm.tile.prefetch import CACHE_LINE_FLOATS
 from sardonyx._src.compile.kernels.gemm.tile.register_tile import RegisterTile, make_tile
 from sardonyx._src.compile.kernels.gemm.tile.row_blocks import divide_evenly, loop_row_blocks
 from sardonyx._src.compile.kernels.tuning import GemmTuning, tuning_for
@@ -41,6 +42,7 @@ from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorVi
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import ceil_div
 
+PAGE_FLOATS = 1024  # of 4 KB, a way of most level-1 caches
 SIZES = ("rows", "columns", "k", "a_row", "a_step", "b_row")
 
 
@@ -51,8 +53,21 @@ def reads_in_place(a: TensorView, b: TensorView, target: Target) -> bool:
     (rows, _), (_, columns) = a.shape, b.shape
     if not isinstance(rows, int) or not isinstance(columns, int):
         return False
-    is_wide = columns >= GemmTuning.min_columns_in_place
-    return rows <= GemmTuning.max_rows_in_place and is_wide and choose_tile(rows, columns, target) is not None
+    is_few = rows <= tuning_for(target).gemm.max_rows_in_place
+    tile = (
+        choose_tile(rows, columns, target) if is_few and columns >= GemmTuning.min_columns_in_place else None
+    )
+    return tile is not None and not evicts_lines(b, rows, tile)
+
+
+def evicts_lines(b: TensorView, rows: int, tile: RegisterTile) -> bool:
+    """Whether the columns of a tile evict each other before the next block of rows reads them.
+
+    So do those of one cache line if rows of B are whole pages apart: all their lines are in one set of the level-1 cache.
+    """
+    stride = b.strides[0]
+    is_narrow = tile.width <= CACHE_LINE_FLOATS
+    return is_narrow and rows > tile.rows and isinstance(stride, int) and stride % PAGE_FLOATS == 0
 
 
 def choose_tile(rows: int, columns: int, target: Target) -> RegisterTile | None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.kernels.gemm.unpacked.few_rows import few_rows_step, reads_in_place
-from sardonyx._src.compile.kernels.tuning import GemmTuning
+from sardonyx._src.compile.kernels.tuning import GemmTuning, tuning_for
 from sardonyx._src.compile.program import Step, TensorView
 from sardonyx._src.compile.program.operands.tensor import dense_temporary, transpose_matrix
 from sardonyx._src.ir.dims import Known
@@ -32,12 +32,15 @@ def exchanged_product(a: TensorView, b: TensorView, y: TensorView, target: Targe
     return [product, copy_step(transpose_matrix(transposed), y)]
 
 
-def with_dense_rows(a: TensorView, columns: Known, name: str) -> tuple[TensorView, list[Step]]:
+def with_dense_rows(
+    a: TensorView, columns: Known, name: str, target: Target
+) -> tuple[TensorView, list[Step]]:
     """A copy of A [M, K] with dense rows, and the steps that make it; A itself if a copy does not pay off.
 
     columns: the number of columns of the product.
     """
-    if not (isinstance(columns, int) and columns >= GemmTuning.min_copied_columns and is_worth_copying(a)):
+    is_wide = isinstance(columns, int) and columns >= tuning_for(target).gemm.min_copied_columns
+    if not (is_wide and is_worth_copying(a)):
         return a, []
     copy = dense_temporary(a.dtype, a.shape, name)
     return copy, [copy_step(a, copy)]

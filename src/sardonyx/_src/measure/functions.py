@@ -10,6 +10,7 @@ from pathlib import Path
 from sardonyx._src.arguments import (
     require_integer,
     require_path,
+    require_text,
     texts_of,
 )
 from sardonyx._src.compile.program import EXACT, Precision
@@ -51,9 +52,22 @@ def bench(
         return measure_engines(path, engines, threads, values, turns, precision=precision)
 
 
-def compile(model: ModelSource, target: str | os.PathLike[str], *, precision: Precision = EXACT) -> Path:
-    """Compiles a model into a `.sdx` file for machines like this one, and returns its path; precision: as for `Session`."""
+def compile(
+    model: ModelSource,
+    target: str | os.PathLike[str],
+    *,
+    precision: Precision = EXACT,
+    processor: str | None = None,
+) -> Path:
+    """Compiles a model into a `.sdx` file, and returns its path.
+
+    precision: as for `Session`.
+    processor: the class of the processors that will run it, as "aarch64"; by default that of this one.  It may be of
+    another kind of machine: Linux on x86-64, AArch64 or RISC-V.
+    """
     require_path("target", target)
+    if processor is not None:
+        require_text("processor", processor)
     path = Path(target)
-    save_compiled(resolve_model(model), path, precision)
+    save_compiled(resolve_model(model), path, precision, processor or "")
     return path

@@ -1,0 +1,91 @@
+"""A request in a batch: its results while they grow, and where their pieces go."""
+
+from __future__ import annotations
+
+from sardonyx._src.dataclass import dataclass
+from sardonyx._src.generate.batching.streams import Deliver
+from sardonyx._src.generate.decoder.decoder import TokenDecoder
+from sardonyx._src.generate.decoder.state import DecoderState
+from sardonyx._src.generate.loop.continuation import Continuation
+from sardonyx._src.generate.loop.request import GenerationRequest
+from sardonyx._src.generate.loop.sampling import require_number
+from sardonyx._src.generate.text.tokenizer import Tokenizer
+from sardonyx._src.interp.run_control import CancellationToken
+from sardonyx._src.ir import Array
+
+
+class BatchedRequest:
+    """A request and its rows.
+
+    request: whose `cancellation` is the batch's own, for the request alone.
+    caller: the token of the caller; None for none.
+    state: what has been read of the prompt; None before that.
+    """
+
+    def __init__(
+        self,
+        request: GenerationRequest,
+        tokenizer: Tokenizer | None,
+        deliver: Deliver,
+        caller: CancellationToken | None,
+    ) -> None:
+        self.request, self.deliver, self.caller = request, deliver, caller
+        self.state: DecoderState | None = None
+        numbers = range(request.settings.n)
+        self.rows = [BatchedRow(self, Continuation(number, request, tokenizer)) for number in numbers]
+
+    @property
+    def is_cancelled(self) -> bool:
+        own = self.request.cancellation
+        return (own is not None and own.is_cancelled) or (
+            self.caller is not None and self.caller.is_cancelled
+        )
+
+    @property
+    def has_ended(self) -> bool:
+        return all(row.continuation.reason is not None for row in self.rows)
+
+    def begin(self, decoder: TokenDecoder) -> int:
+        """Takes the state of an earlier prompt that begins alike, if there is one; returns its number of tokens."""
+        request = self.request
+        known = request.prefixes.longest(request.prompt) if request.prefixes is not None else None
+        self.state = known if known is not None else decoder.start()
+        if known is not None and request.advance is not None:
+            request.advance(known.length)
+        return self.state.length
+
+    def read(self, decoder: TokenDecoder, count: int) -> Array | None:
+        """Reads at most `count` tokens of the prompt; logits [vocabulary] after the last one, else None.
+
+        A model without caches reads all of them at once.
+        """
+        assert self.state is not None, "the request has begun"
+        request, read = self.request, self.state.length
+        end = read + count if decoder.roles.caches else None
+        tokens = request.prompt[None, read:end]
+        logits, self.state = decoder.read(
+            self.state, tokens, cancellation=request.cancellation, advance=request.advance
+        )
+        if self.state.length < len(request.prompt):
+            return None
+        if request.prefixes is not None:
+            request.prefixes.keep(self.state)
+        latest: Array = logits[0, -1]
+        return latest
+
+
+@dataclass(slots=True)
+class BatchedRow:
+    """A result of a request.  token: the latest one, which is read next."""
+
+    owner: BatchedRequest
+    continuation: Continuation
+    token: int = 0
+
+    def choose(self, logits: Array) -> bool:
+        """Chooses and delivers the next token by the logits [vocabulary]; whether the result goes on."""
+        choice = self.continuation.choose(logits)
+        require_number(logits, choice.token, len(self.continuation.tokens))
+        self.token = choice.token
+        self.owner.deliver(self.continuation.add(choice))
+        return self.continuation.reason is None

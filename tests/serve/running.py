@@ -21,13 +21,17 @@ SECONDS = 30.0  # after which a condition is taken never to hold
 def run_service(
     folder: Path, scenario: Callable[[Service], Awaitable[T]], values: Mapping[str, object] | None = None
 ) -> T:
-    """The result of a scenario with the service of a folder, on free ports.  values: its other settings."""
-    settings = parse_settings({"repository": folder, "port": 0, "grpc_port": 0, **(values or {})})
+    """The result of a scenario with the service of a folder, on free ports.  values: its other settings; None for the default."""
+    stated = {"repository": folder, "port": 0, "grpc_port": 0, **(values or {})}
+    settings = parse_settings({name: value for name, value in stated.items() if value is not None})
+    ports = 1 if settings.grpc_port is None else 2
 
     async def run() -> T:
         service = Service(settings)
         running = asyncio.create_task(service.run())
-        await wait_until(lambda: running.done() or (service.repository.is_ready and len(service.ports) == 2))
+        await wait_until(
+            lambda: running.done() or (service.repository.is_ready and len(service.ports) == ports)
+        )
         try:
             return await scenario(service)
         finally:

@@ -135,7 +135,7 @@ class RowStep:
     def aligned(self, inputs: Sequence[int]) -> int | None:
         """The common batch axis of inputs that are broadcast together, counted from the end (1: the last axis).
 
-        None if the batch axes differ, if an input is mixed, or if a constant input has more than one element along that axis.
+        None if the batch axes differ, if an input is mixed or holds the number of rows, or if a constant input has more than one element along that axis.
         """
         positions = set()
         for i in inputs:

@@ -2,7 +2,7 @@
 
     {"versions": "latest", "engine": "auto", "threads": 2, "limits": {"seconds": 5}, "warm_up": [{"sizes": {"N": 8}}],
      "scheduling": {"workers": 2, "max_queue": 100, "max_batch": 16, "batch_delay": 0.002},
-     "sequences": {"states": {"h_in": "h_out"}, "idle_seconds": 60}}
+     "sequences": {"states": {"h_in": "h_out"}, "idle_seconds": 60}, "language": {"prefix_bytes": 1000000}}
 
 All fields are optional, and unknown ones are errors.
 """
@@ -22,6 +22,7 @@ from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InputError
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.runtime.session.session import ENGINES, Engine
+from sardonyx._src.serve.models.language.options import LanguageOptions
 from sardonyx._src.serve.models.scheduler.options import SchedulerOptions, SequenceOptions
 from sardonyx._src.suggestions import suggest
 
@@ -43,6 +44,7 @@ class ModelConfig:
         inputs) or `inputs` (as in a request); empty: one run with 1 for every open size.
     scheduling: queue, workers and batches.
     sequences: states between requests; None: no request depends on another.
+    language: how a language model generates.
     """
 
     versions: VersionPolicy = "latest"
@@ -53,6 +55,7 @@ class ModelConfig:
     scheduling: SchedulerOptions = field(default_factory=SchedulerOptions)
     sequences: SequenceOptions | None = None
     start: Start = "library"
+    language: LanguageOptions = field(default_factory=LanguageOptions)
 
 
 def read_config(path: Path, defaults: ModelConfig) -> ModelConfig:
@@ -93,6 +96,7 @@ def parse_config(value: object, defaults: ModelConfig) -> ModelConfig:
         if values["sequences"] is None
         else parse_options("sequences", SequenceOptions, values["sequences"]),
         cast(Start, values["start"]),
+        parse_options("language", LanguageOptions, values["language"]),
     )
 
 

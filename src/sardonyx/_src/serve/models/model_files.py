@@ -5,7 +5,9 @@
     models/<name>.onnx                      version 1
     models/<name>/config.json               optional (`model_config.py`)
 
-A `.sdx` file, a program written by `sardonyx compile`, may replace any `.onnx` file.
+A `.sdx` file, a program written by `sardonyx compile`, may replace any `.onnx` file.  A folder of a language model, as
+onnxruntime-genai, Optimum and Transformers write it, may be the folder of a model or of a version; a `config.json` in it is
+theirs.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from pathlib import Path
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.file_stamps import FileStamp
+from sardonyx._src.serve.models.language.folders import is_language_folder
 
 SUFFIXES = (".onnx", ".sdx")
 CONFIG_NAME = "config.json"
@@ -25,7 +28,10 @@ MAX_STAMPED_FILES = 4096  # files of a version's folder that are compared for ch
 
 @dataclass(frozen=True, slots=True)
 class ModelFiles:
-    """The files of a model: a path for each version; `problem` says why a model cannot be served."""
+    """The files of a model: a path for each version, a file or the folder of a language model.
+
+    problem: why the model cannot be served.
+    """
 
     name: str
     versions: Mapping[int, Path] = field(default_factory=dict)
@@ -63,6 +69,8 @@ def scan_entry(path: Path) -> ModelFiles | None:
 
 def scan_model(folder: Path, name: str) -> ModelFiles:
     """The files of a model in its folder."""
+    if is_language_folder(folder):
+        return ModelFiles(name, {1: folder})
     config = folder / CONFIG_NAME
     try:
         versions = dict(versions_of(folder))
@@ -81,7 +89,8 @@ def versions_of(folder: Path) -> Iterator[tuple[int, Path]]:
     if path is not None:
         yield 1, path
     for version in sorted(folders):
-        if (path := model_file(folders[version])) is not None:
+        place = folders[version]
+        if (path := place if is_language_folder(place) else model_file(place)) is not None:
             yield version, path
 
 
@@ -103,10 +112,14 @@ def model_file(folder: Path) -> Path | None:
 def stamps_of(path: Path, config: Path | None) -> tuple[FileStamp, ...]:
     """The stamps of all files that a version consists of: if they are unchanged, it need not be loaded again.
 
-    A model file in a folder of its own is stamped together with the other files of the folder, which may hold its weights.
+    A model file in a folder of its own is stamped together with the other files of the folder, which may hold its weights, and
+    the folder of a language model with all of its files.
     """
-    is_alone = path.stem != "model" and not is_version(path.parent.name)
-    files = [path] if is_alone else [p for p in sorted(path.parent.iterdir()) if p.is_file()]
+    if path.is_dir():
+        files = [p for p in sorted(path.rglob("*")) if p.is_file()]
+    else:
+        is_alone = path.stem != "model" and not is_version(path.parent.name)
+        files = [path] if is_alone else [p for p in sorted(path.parent.iterdir()) if p.is_file()]
     files = files[:MAX_STAMPED_FILES]
     if config is not None and config not in files:
         files.append(config)

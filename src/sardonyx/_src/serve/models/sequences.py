@@ -24,6 +24,7 @@ from sardonyx._src.errors import InputError
 from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.ir.dims import Dim, Expr, evaluate, symbol
 from sardonyx._src.ops.api import RunResult
+from sardonyx._src.runtime.results.output_arrays import MAX_ROOM
 from sardonyx._src.runtime.session.session_values import SessionValue
 from sardonyx._src.serve.models.scheduler.options import SequenceOptions
 from sardonyx._src.serve.protocol.failures import FailureKind, RequestFailure
@@ -195,7 +196,12 @@ def length_of(dim: Dim, lengths: Mapping[str, int]) -> int:
 
 
 def own_array(value: RunResult) -> Array:
-    """A state in memory of its own: a view of a batch's result would keep the whole batch in memory."""
+    """A state in memory of its own: a view of a batch's result would keep the whole batch in memory.
+
+    Results of changing sizes have a little more memory than they need (`runtime/results/output_arrays.py`).
+    """
     if not isinstance(value, np.ndarray):
         raise InputError(f"a state must be a tensor; got {type(value).__name__}", name="sequences.states")
-    return value if value.base is None else value.copy()
+    base = value.base
+    has_own = base is None or (isinstance(base, np.ndarray) and base.nbytes <= value.nbytes * MAX_ROOM)
+    return value if has_own else value.copy()

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from sardonyx._src.errors import InputError, SardonyxError
 from sardonyx._src.ir import Array
@@ -26,13 +27,21 @@ from sardonyx._src.serve.protocol.output_tensors import tensor_of
 from sardonyx._src.serve.protocol.requests import InferenceRequest, InferenceResponse
 from sardonyx._src.suggestions import suggest
 
+if TYPE_CHECKING:
+    from sardonyx._src.serve.models.language.embedding import TextEmbedding
+    from sardonyx._src.serve.models.language.generation import TextGeneration
+
 
 class ServedModel:
     """One version of a model, which runs requests until it is retired and its last request has ended.
 
     A request keeps the ServedModel with which it began, so that a replacement affects only later requests.
     All methods are called on the event loop.
+    opened_at: when it was opened, in seconds since 1970.
+    language: answers requests for texts or vectors; None for a model that is no language model.
     """
+
+    language: TextGeneration | TextEmbedding | None = None
 
     def __init__(
         self,
@@ -53,6 +62,7 @@ class ServedModel:
         self.statistics = statistics or ModelStatistics()
         self.executor = Executor(session, config, self.statistics)
         self._output_names = tuple(output.name for output in self.outputs)
+        self.opened_at = int(time.time())
         self._leases, self._is_retired = 0, False
 
     def try_infer(self, request: InferenceRequest) -> InferenceResponse | None:

@@ -11,8 +11,8 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 from starlette.types import Receive, Scope, Send
 
-from sardonyx._src.serve.models.statistics import Histogram, ModelStatistics
-from sardonyx._src.serve.operation.snapshots import ProcessSnapshot, sum_models
+from sardonyx._src.serve.models.statistics import Histogram, ModelStatistics, TokenStatistics
+from sardonyx._src.serve.operation.snapshots import ModelSnapshot, ProcessSnapshot, sum_models
 from sardonyx._src.serve.rest.responses import HttpResponse, send_response
 
 LABELS = ("model", "version")
@@ -21,6 +21,16 @@ HISTOGRAMS = {
     "wait_seconds": "Time of requests in the queue; those that run at once are not in it.",
     "run_seconds": "Time of runs of batches in worker threads.",
     "batch_rows": "Rows of the batches that ran in worker threads.",
+}
+
+
+TOKEN_COUNTERS = {
+    "prompt_tokens": "Tokens of prompts, and of texts whose vectors were computed.",
+    "generated_tokens": "Tokens of results.",
+}
+TOKEN_HISTOGRAMS = {
+    "first_token_seconds": "Time from a request's arrival to its first token.",
+    "token_seconds": "Time from one token of a request to the next.",
 }
 
 
@@ -38,6 +48,7 @@ class SnapshotCollector(Collector):
         yield self._requests()
         yield from (self._histogram(name, text) for name, text in HISTOGRAMS.items())
         yield from self._gauges()
+        yield from self._language()
         yield from self._usage()
 
     def _requests(self) -> Metric:
@@ -54,9 +65,35 @@ class SnapshotCollector(Collector):
     def _histogram(self, attribute: str, text: str) -> Metric:
         family = HistogramMetricFamily(f"sardonyx_{attribute}", text, labels=LABELS)
         for model in self._models:
-            histogram = histogram_of(model.statistics, attribute)
-            family.add_metric((model.name, model.version), cumulative_buckets(histogram), histogram.total)
+            add_histogram(family, model, histogram_of(model.statistics, attribute))
         return family
+
+    def _language(self) -> Iterator[Metric]:
+        """The metrics of language models, if there are any."""
+        models = [model for model in self._models if model.statistics.tokens is not None]
+        if not models:
+            return
+        for attribute, text in TOKEN_COUNTERS.items():
+            counter = CounterMetricFamily(f"sardonyx_{attribute}", text, labels=LABELS)
+            for model in models:
+                counter.add_metric((model.name, model.version), getattr(model.statistics.tokens, attribute))
+            yield counter
+        for attribute, text in TOKEN_HISTOGRAMS.items():
+            family = HistogramMetricFamily(f"sardonyx_{attribute}", text, labels=LABELS)
+            for model in models:
+                add_histogram(family, model, histogram_of(model.statistics.tokens, attribute))
+            yield family
+        running = GaugeMetricFamily(
+            "sardonyx_running_texts", "Requests for texts or vectors that run.", labels=LABELS
+        )
+        caches = GaugeMetricFamily(
+            "sardonyx_cache_bytes", "Bytes of caches that are kept of earlier prompts.", labels=LABELS
+        )
+        for model in models:
+            if model.language is not None:
+                running.add_metric((model.name, model.version), model.language.running)
+                caches.add_metric((model.name, model.version), model.language.cache_bytes)
+        yield from (running, caches)
 
     def _gauges(self) -> Iterator[Metric]:
         ready = GaugeMetricFamily(
@@ -88,7 +125,11 @@ class SnapshotCollector(Collector):
         yield from families.values()
 
 
-def histogram_of(statistics: ModelStatistics, attribute: str) -> Histogram:
+def add_histogram(family: HistogramMetricFamily, model: ModelSnapshot, histogram: Histogram) -> None:
+    family.add_metric((model.name, model.version), cumulative_buckets(histogram), histogram.total)
+
+
+def histogram_of(statistics: ModelStatistics | TokenStatistics | None, attribute: str) -> Histogram:
     histogram = getattr(statistics, attribute)
     assert isinstance(histogram, Histogram), f"{attribute} is a histogram"
     return histogram

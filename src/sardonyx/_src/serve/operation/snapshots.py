@@ -15,12 +15,25 @@ from sardonyx._src.serve.models.statistics import ModelStatistics
 
 
 @dataclass(frozen=True, slots=True)
+class LanguageSnapshot:
+    """What the requests of a language model use.
+
+    running: the number of requests that run.
+    cache_bytes: the bytes of caches that are kept of earlier prompts.
+    """
+
+    running: int
+    cache_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class ModelSnapshot:
     """The statistics of one version of a model, of one process or summed over several.
 
     is_ready: whether the version is ready in all of the processes.
     queue_length: the number of requests that wait.
     sequences: the number of sequences in progress; None for a model without states.
+    language: what the requests of a language model use; None for any other.
     """
 
     name: str
@@ -29,6 +42,7 @@ class ModelSnapshot:
     queue_length: int
     sequences: int | None
     statistics: ModelStatistics
+    language: LanguageSnapshot | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +62,17 @@ def take_snapshot(repository: ModelRepository) -> ProcessSnapshot:
 
 def model_snapshots(repository: ModelRepository) -> Iterator[ModelSnapshot]:
     for name, version, state in repository.states():
-        waiting, sequences = 0, None
+        waiting, sequences, snapshot = 0, None, None
         if state.served is not None:
-            executor = state.served.executor
+            executor, language = state.served.executor, state.served.language
             waiting = executor.scheduler.queue_length
             sequences = None if executor.sequences is None else len(executor.sequences)
-        yield ModelSnapshot(name, version, state.served is not None, waiting, sequences, state.statistics)
+            if language is not None:
+                waiting += language.queue.length
+                snapshot = LanguageSnapshot(language.queue.running, language.cache_bytes)
+        yield ModelSnapshot(
+            name, version, state.served is not None, waiting, sequences, state.statistics, snapshot
+        )
 
 
 def sum_models(processes: Iterable[ProcessSnapshot]) -> list[ModelSnapshot]:
@@ -73,8 +92,21 @@ def add_models(a: ModelSnapshot, b: ModelSnapshot) -> ModelSnapshot:
         None if a.sequences is None and b.sequences is None else (a.sequences or 0) + (b.sequences or 0)
     )
     return ModelSnapshot(
-        a.name, a.version, a.is_ready and b.is_ready, a.queue_length + b.queue_length, sequences, statistics
+        a.name,
+        a.version,
+        a.is_ready and b.is_ready,
+        a.queue_length + b.queue_length,
+        sequences,
+        statistics,
+        add_language(a.language, b.language),
     )
+
+
+def add_language(a: LanguageSnapshot | None, b: LanguageSnapshot | None) -> LanguageSnapshot | None:
+    """The sum of what a language model uses in two processes."""
+    if a is None or b is None:
+        return a or b
+    return LanguageSnapshot(a.running + b.running, a.cache_bytes + b.cache_bytes)
 
 
 def retire(process: ProcessSnapshot) -> ProcessSnapshot:
@@ -83,5 +115,8 @@ def retire(process: ProcessSnapshot) -> ProcessSnapshot:
     Its models count as ready, so that only the processes that run decide whether a version is.
     """
     return ProcessSnapshot(
-        tuple(replace(model, is_ready=True, queue_length=0, sequences=None) for model in process.models)
+        tuple(
+            replace(model, is_ready=True, queue_length=0, sequences=None, language=None)
+            for model in process.models
+        )
     )

@@ -20,8 +20,15 @@ from sardonyx._src.serve.protocol.service_limits import ServiceLimits
 from sardonyx._src.serve.rest.bodies import BodyReader, ClientGone, header_value
 from sardonyx._src.serve.rest.direct_inference import DirectInference
 from sardonyx._src.serve.rest.inference import InferenceEndpoint
+from sardonyx._src.serve.rest.interface import Interface
 from sardonyx._src.serve.rest.metadata import MetadataEndpoints, RepositoryEndpoints
-from sardonyx._src.serve.rest.responses import error_response, failure_response, send_response
+from sardonyx._src.serve.rest.responses import (
+    ErrorForm,
+    error_response,
+    failure_response,
+    protocol_error,
+    send_response,
+)
 
 ACCESS_LOG = logging.getLogger("sardonyx.serve.access")
 MAX_PATH = 200  # characters of a path in logs and messages
@@ -35,6 +42,7 @@ class RestApplication:
 
     token: the token that every request except health probes must have, as `Authorization: Bearer ...`; "": none is required.
     more_routes: endpoints that other parts of the service add, such as metrics.
+    interfaces: those beside the inference protocol, which the same limits and tokens govern.
     held: counts the bytes of requests.
     threads: decode long requests.
     direct: answers quick requests without the application, so that they are neither logged nor traced.
@@ -50,6 +58,7 @@ class RestApplication:
         allows_control: bool = True,
         access_log: bool = False,
         more_routes: Sequence[Route] = (),
+        interfaces: Sequence[Interface] = (),
     ) -> None:
         limits = limits or ServiceLimits()
         held = self.held = HeldBytes(limits.held)
@@ -57,7 +66,7 @@ class RestApplication:
         bodies = BodyReader(min(limits.body, MAX_FIELDS), held)
         self._authorization = Authorization(token)
         self.direct = DirectInference(repository, limits, held, self._authorization)
-        self._access_log = access_log
+        self._access_log, self._interfaces = access_log, interfaces
         infer = InferenceEndpoint(repository, limits, held, self.threads)
         metadata = MetadataEndpoints(repository, version)
         control = RepositoryEndpoints(repository, bodies, allows_control=allows_control)
@@ -76,6 +85,8 @@ class RestApplication:
             route("/v2/repository/models/{model}/unload", control.unload, "POST"),
             *more_routes,
         ]
+        for interface in interfaces:
+            routes += interface.routes(repository, limits, held, self.threads)
         self._router = Router(routes, redirect_slashes=False, default=refuse_path)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -92,14 +103,23 @@ class RestApplication:
             await self._router(scope, receive, send)
         except RequestFailure as failure:
             log_internal(described(scope), failure)
-            await send_response(send, failure_response(failure))
+            await send_response(send, failure_response(failure, self._error_form(scope)))
         except HTTPException as error:
             headers = [(k.lower().encode(), v.encode()) for k, v in (error.headers or {}).items()]
-            await send_response(send, error_response(error.status_code, error.detail, headers))
+            form = self._error_form(scope)
+            await send_response(send, error_response(error.status_code, error.detail, headers, form))
         except ClientGone:
             pass
         except Exception as error:  # noqa: BLE001 (it is logged)
-            await send_response(send, failure_response(internal_failure(described(scope), error)))
+            internal = internal_failure(described(scope), error)
+            await send_response(send, failure_response(internal, self._error_form(scope)))
+
+    def _error_form(self, scope: Scope) -> ErrorForm:
+        """The form of errors of the interface to which a path belongs."""
+        for interface in self._interfaces:
+            if scope["path"].startswith(interface.prefix):
+                return interface.error
+        return protocol_error
 
 
 class Endpoint:

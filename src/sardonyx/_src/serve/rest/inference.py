@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 
 from starlette.types import Receive, Scope, Send
 
 from sardonyx._src.arguments import shown
 from sardonyx._src.serve.models.repository import ModelRepository
-from sardonyx._src.serve.models.served_model import ServedModel
 from sardonyx._src.serve.protocol.codec_threads import CodecThreads
 from sardonyx._src.serve.protocol.failures import FailureKind, RequestFailure
 from sardonyx._src.serve.protocol.held_bytes import Allowance, HeldBytes
@@ -20,7 +18,8 @@ from sardonyx._src.serve.protocol.inference_messages import (
 )
 from sardonyx._src.serve.protocol.requests import InferenceRequest, InferenceResponse
 from sardonyx._src.serve.protocol.service_limits import ServiceLimits
-from sardonyx._src.serve.rest.bodies import BodyReader, ClientGone, header_value
+from sardonyx._src.serve.rest.bodies import BodyReader, header_value
+from sardonyx._src.serve.rest.departures import run_for_client
 from sardonyx._src.serve.rest.response_messages import (
     format_in_slices,
     format_response,
@@ -59,7 +58,7 @@ class InferenceEndpoint:
                 request, form = await self._parse(scope, body, decoded)
                 response = model.try_infer(request)
                 if response is None:
-                    response = await infer_for_client(model, request, receive)
+                    response = await run_for_client(model.infer(request), receive)
                 await self._respond(send, response, form)
         finally:
             self._bodies.release(body)
@@ -99,25 +98,3 @@ def json_length(headers: Iterable[tuple[bytes, bytes]], body: int, limit: int) -
         why = f"the JSON of a request must have at most {limit} bytes; got {json}; send binary data"
         raise RequestFailure(FailureKind.TOO_LARGE, why)
     return length
-
-
-async def infer_for_client(
-    model: ServedModel, request: InferenceRequest, receive: Receive
-) -> InferenceResponse:
-    """The response to a request.  If the client closes the connection first, ends the run and raises ClientGone."""
-    run = asyncio.ensure_future(model.infer(request))
-    departure = asyncio.ensure_future(wait_for_departure(receive))
-    try:
-        await asyncio.wait((run, departure), return_when=asyncio.FIRST_COMPLETED)
-        if not run.done():
-            raise ClientGone
-        return run.result()
-    finally:
-        run.cancel()
-        departure.cancel()
-
-
-async def wait_for_departure(receive: Receive) -> None:
-    """Returns when the client has closed the connection; called after the body has been read."""
-    while (await receive())["type"] != "http.disconnect":
-        pass

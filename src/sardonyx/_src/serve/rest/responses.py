@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import math
 from asyncio import WriteTransport
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from starlette.types import Send
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
@@ -46,14 +47,32 @@ class HttpResponse:
     parts: Sequence[Part]
 
 
-def error_response(status: int, why: str, headers: Sequence[Header] = ()) -> HttpResponse:
+# The JSON of an error: of its message, its status, and the failure, if there is one.
+ErrorForm: TypeAlias = "Callable[[str, int, RequestFailure | None], object]"
+
+
+def protocol_error(text: str, status: int, failure: RequestFailure | None) -> object:
+    """The JSON of an error of the inference protocol."""
+    return {"error": text}
+
+
+def error_response(
+    status: int,
+    why: str,
+    headers: Sequence[Header] = (),
+    form: ErrorForm = protocol_error,
+    failure: RequestFailure | None = None,
+) -> HttpResponse:
     """A response with an error status, and the reason as JSON."""
-    # Replaces surrogates, which decoded paths may have and JSON may not.
-    text = why[:MAX_ERROR].encode("utf-8", "replace").decode()
-    return HttpResponse(status, (JSON_TYPE, *headers), (format_json({"error": text}),))
+    return HttpResponse(status, (JSON_TYPE, *headers), (format_json(form(error_text(why), status, failure)),))
 
 
-def failure_response(failure: RequestFailure) -> HttpResponse:
+def error_text(why: str) -> str:
+    """A message of limited length, without surrogates, which decoded paths may have and JSON may not."""
+    return why[:MAX_ERROR].encode("utf-8", "replace").decode()
+
+
+def failure_response(failure: RequestFailure, form: ErrorForm = protocol_error) -> HttpResponse:
     """The status and the message of a failure."""
     headers: list[Header] = []
     if failure.retry_after is not None:
@@ -62,7 +81,7 @@ def failure_response(failure: RequestFailure) -> HttpResponse:
         headers.append((b"www-authenticate", b"Bearer"))
     if isinstance(failure, BodyRefused):
         headers.append((b"connection", b"close"))
-    return error_response(STATUS[failure.kind], failure.why, headers)
+    return error_response(STATUS[failure.kind], failure.why, headers, form, failure)
 
 
 def inference_response(text: Sequence[Part], binary: Sequence[Part]) -> HttpResponse:

@@ -18,8 +18,10 @@ from starlette.routing import Route
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.memory_release import map_large_blocks
 from sardonyx._src.serve.models.garbage import end_exemption, exempt_objects
+from sardonyx._src.serve.models.language.folders import is_language_folder
 from sardonyx._src.serve.models.model_files import SUFFIXES, ModelFiles, scan_model, scan_repository
 from sardonyx._src.serve.models.repository import ModelRepository, Scan
+from sardonyx._src.serve.openai.interface import OpenAiInterface
 from sardonyx._src.serve.operation.metrics import MetricsEndpoint
 from sardonyx._src.serve.operation.snapshots import ProcessSnapshot, take_snapshot
 from sardonyx._src.serve.operation.tracing import TracedApplication, open_tracer
@@ -66,6 +68,7 @@ class Service:
             allows_control=settings.allows_control,
             access_log=settings.access_log,
             more_routes=[metrics_route(self.take_snapshots)] if settings.metrics else [],
+            interfaces=[OpenAiInterface()],
         )
         self._tracer = open_tracer(settings.traces) if settings.traces else None
         self._grpc = None if settings.grpc_port is None else open_grpc(self, token)
@@ -221,6 +224,8 @@ class GracefulServer(uvicorn.Server):
 def scan_of(settings: ServiceSettings) -> Scan:
     """A function that lists the files of a service: of a folder of models, of the folder of one model, or one file.
 
+    The folder of a language model is that of one model, whether the settings name it or not.
+
     Raises InputError for a path that is none of these.
     """
     path, name = settings.repository, settings.name
@@ -229,6 +234,8 @@ def scan_of(settings: ServiceSettings) -> Scan:
         return lambda: files
     if not path.is_dir():
         raise InputError(f"the repository must be a folder or a model file; got {path}", name="repository")
+    if not name and is_language_folder(path):
+        name = path.resolve().name
     return lambda: {name: scan_model(path, name)} if name else scan_repository(path)
 
 

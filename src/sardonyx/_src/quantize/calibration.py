@@ -1,0 +1,91 @@
+"""Calibration data: feeds that are like those of later runs, cut into runs that the model accepts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeAlias
+
+import numpy as np
+
+from sardonyx._src.arguments import require_mapping, require_type
+from sardonyx._src.dataclass import dataclass
+from sardonyx._src.errors import InputError
+from sardonyx._src.ir import Array, Model
+from sardonyx._src.measure.feeds import complete_feeds, ports_of
+from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.runtime.session.session_values import SessionValue
+
+# Feeds of one run, or of each of several ones.
+CalibrationSource: TypeAlias = Mapping[str, object] | Iterable[Mapping[str, object]]
+Feeds: TypeAlias = Mapping[str, RuntimeValue]
+ROWS = 32  # of a run, where the model leaves their number open
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationData:
+    """The feeds of each run.
+
+    is_random: whether no data were given, so that errors say little about real ones.
+    """
+
+    runs: tuple[Feeds, ...]
+    is_random: bool
+
+
+def calibration_data(
+    model: Model, source: CalibrationSource | None, seed: int, dims: Mapping[str, int] | None
+) -> CalibrationData:
+    """The feeds of each run, checked; random ones without a source.
+
+    Raises InputError for a source without feeds, and for feeds that do not fit the model.
+    """
+    if source is None:
+        return CalibrationData((complete_feeds(model, None, seed, dims),), True)
+    ports = ports_of(model)
+    runs = tuple(
+        complete_feeds(model, part, seed, dims)
+        for feeds in given_feeds(source)
+        for part in cut_rows(feeds, ports)
+    )
+    if not runs:
+        raise InputError("data must have feeds of at least one run; got none", name="data")
+    return CalibrationData(runs, False)
+
+
+def given_feeds(source: CalibrationSource) -> Iterator[Mapping[str, object]]:
+    require_type("data", source, (Mapping, Iterable), "feeds, or an iterable of feeds")
+    for feeds in [source] if isinstance(source, Mapping) else source:
+        require_mapping("data", feeds, str, object, "names of inputs to values")
+        yield feeds
+
+
+def cut_rows(feeds: Mapping[str, object], ports: list[SessionValue]) -> Iterator[Mapping[str, object]]:
+    """Feeds of as many rows as the model takes at a time, if all inputs have rows, and equally many.
+
+    Rows that are left over, too few for a model of a fixed number, are an error of the feeds.
+    """
+    arrays = {name: np.asarray(value) for name, value in feeds.items()}
+    sizes = {name: first_size(port) for port in ports if (name := port.name) in arrays}
+    counts = {array.shape[0] if array.ndim else None for array in arrays.values()}
+    count = counts.pop() if len(counts) == 1 else None
+    fixed = {size for size in sizes.values() if isinstance(size, int)}
+    step = next(iter(fixed)) if len(fixed) == 1 else ROWS
+    if count is None or len(fixed) > 1 or (fixed and not are_all_fixed(sizes)) or step < 1 or count <= step:
+        yield feeds
+        return
+    for start in range(0, count, step):
+        yield {name: part_of(array, start, step) for name, array in arrays.items()}
+
+
+def are_all_fixed(sizes: Mapping[str, object]) -> bool:
+    return all(isinstance(size, int) for size in sizes.values())
+
+
+def part_of(array: Array, start: int, step: int) -> Array:
+    return array[start : start + step]
+
+
+def first_size(port: SessionValue) -> object:
+    """The declared number of rows of an input: a number, or None if any fits."""
+    first = port.shape[0] if port.shape else None
+    return first if isinstance(first, int) else None

@@ -1,7 +1,7 @@
 """Sardonyx: a complete, independent implementation of ONNX in Python.
 
 Public: the names of this package, `sardonyx.ir`, `sardonyx.backend`, `sardonyx.compat`, `sardonyx.errors`,
-`sardonyx.plugins`, `sardonyx.tools` and `sardonyx.train`.  Everything under `sardonyx._src` is internal and may change without notice.
+`sardonyx.generate`, `sardonyx.plugins`, `sardonyx.tools` and `sardonyx.train`.  Everything under `sardonyx._src` is internal and may change without notice.
 
 The public names are imported at their first use: `import sardonyx` itself imports neither NumPy nor any other module
 of the package, and a process imports only what it uses.  `__init__.pyi` declares the same names for type checkers.
@@ -16,6 +16,7 @@ _HOMES = {
     "Builder": "sardonyx._src.build.builder",
     "CancellationToken": "sardonyx._src.interp.run_control",
     "CancelledError": "sardonyx._src.errors",
+    "CertificateError": "sardonyx._src.errors",
     "CompilationError": "sardonyx._src.errors",
     "CompilerWarning": "sardonyx._src.errors",
     "ConversionError": "sardonyx._src.errors",
@@ -25,6 +26,7 @@ _HOMES = {
     "ExternalDataError": "sardonyx._src.errors",
     "InferenceError": "sardonyx._src.errors",
     "FileChanged": "sardonyx._src.errors",
+    "Generator": "sardonyx._src.generate.generator",
     "InputError": "sardonyx._src.errors",
     "InvalidModel": "sardonyx._src.errors",
     "JsonError": "sardonyx._src.errors",
@@ -40,9 +42,11 @@ _HOMES = {
     "OptimizationReport": "sardonyx._src.rewrite.report",
     "OutputError": "sardonyx._src.errors",
     "Predictor": "sardonyx._src.score.api",
+    "Quantization": "sardonyx._src.quantize.report.report",
+    "QuantizationReport": "sardonyx._src.quantize.report.report",
     "Report": "sardonyx._src.check.engine.api",
     "Policy": "sardonyx._src.io.external",
-    "RunLimits": "sardonyx._src.ops.api",
+    "RunLimits": "sardonyx._src.ops.run_values",
     "SardonyxError": "sardonyx._src.errors",
     "Scorer": "sardonyx._src.score.api",
     "Session": "sardonyx._src.runtime.session.session",
@@ -67,6 +71,7 @@ _HOMES = {
     "load_operator_set": "sardonyx._src.io.loading.operator_sets",
     "operator": "sardonyx._src.build.own_operators",
     "optimize": "sardonyx._src.rewrite.optimize",
+    "quantize": "sardonyx._src.quantize.api",
     "save": "sardonyx._src.io.saving.save",
     "score": "sardonyx._src.score.api",
     "save_operator_set": "sardonyx._src.io.saving.operator_sets",
@@ -76,7 +81,7 @@ _HOMES = {
     "to_text": "sardonyx._src.io.text",
     "view": "sardonyx._src.view.pages",
 }
-_MODULES = ("backend", "compat", "errors", "ir", "plugins", "tools", "train")
+_MODULES = ("backend", "compat", "errors", "generate", "ir", "plugins", "tools", "train")
 __all__ = ["__version__", *_HOMES]
 
 

@@ -1,6 +1,7 @@
 from sardonyx import backend as backend
 from sardonyx import compat as compat
 from sardonyx import errors as errors
+from sardonyx import generate as generate
 from sardonyx import ir as ir
 from sardonyx import plugins as plugins
 from sardonyx import tools as tools
@@ -17,6 +18,7 @@ from sardonyx._src.compat.onnx.messages import to_onnx as to_onnx
 from sardonyx._src.convert.conversion import convert as convert
 from sardonyx._src.dtypes import DataType as DataType
 from sardonyx._src.errors import CancelledError as CancelledError
+from sardonyx._src.errors import CertificateError as CertificateError
 from sardonyx._src.errors import CompilationError as CompilationError
 from sardonyx._src.errors import CompilerWarning as CompilerWarning
 from sardonyx._src.errors import ConversionError as ConversionError
@@ -40,6 +42,7 @@ from sardonyx._src.errors import TrainingDiverged as TrainingDiverged
 from sardonyx._src.errors import UnsupportedOperator as UnsupportedOperator
 from sardonyx._src.errors import UnsupportedProcessor as UnsupportedProcessor
 from sardonyx._src.errors import VerificationError as VerificationError
+from sardonyx._src.generate.generator import Generator as Generator
 from sardonyx._src.grad.gradient import gradient as gradient
 from sardonyx._src.infer.walk import infer as infer
 from sardonyx._src.interp.run_control import CancellationToken as CancellationToken
@@ -56,8 +59,11 @@ from sardonyx._src.ir.model import Model as Model
 from sardonyx._src.ir.operator_set import OperatorSet as OperatorSet
 from sardonyx._src.ir.tensors import SparseTensor as SparseTensor
 from sardonyx._src.ir.tensors import Tensor as Tensor
-from sardonyx._src.ops.api import RunLimits as RunLimits
+from sardonyx._src.ops.run_values import RunLimits as RunLimits
 from sardonyx._src.proto.wire import Limits as Limits
+from sardonyx._src.quantize.api import quantize as quantize
+from sardonyx._src.quantize.report.report import Quantization as Quantization
+from sardonyx._src.quantize.report.report import QuantizationReport as QuantizationReport
 from sardonyx._src.rewrite.optimize import optimize as optimize
 from sardonyx._src.rewrite.report import OptimizationReport as OptimizationReport
 from sardonyx._src.runtime.programs.stats import SessionStats as SessionStats

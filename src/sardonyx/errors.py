@@ -1,6 +1,7 @@
 """The errors that Sardonyx raises for a user's mistake, with `SardonyxError` as their root; and two warnings."""
 
 from sardonyx._src.errors import CancelledError as CancelledError
+from sardonyx._src.errors import CertificateError as CertificateError
 from sardonyx._src.errors import CompilationError as CompilationError
 from sardonyx._src.errors import CompilerWarning as CompilerWarning
 from sardonyx._src.errors import ConversionError as ConversionError
@@ -28,6 +29,7 @@ from sardonyx._src.errors import VerificationError as VerificationError
 
 __all__ = [
     "CancelledError",
+    "CertificateError",
     "CompilationError",
     "CompilerWarning",
     "ConversionError",

@@ -8,12 +8,18 @@ from sardonyx._src.convert.partial_conversion import PartialConversion as Partia
 from sardonyx._src.convert.partial_conversion import convert_partially as convert_partially
 from sardonyx._src.infer.walk import PartialInference as PartialInference
 from sardonyx._src.infer.walk import infer_partially as infer_partially
+from sardonyx._src.measure.certificates.certificate import Certificate as Certificate
+from sardonyx._src.measure.certificates.certify import certify as certify
+from sardonyx._src.measure.certificates.verify import RunVerification as RunVerification
+from sardonyx._src.measure.certificates.verify import verify as verify
 from sardonyx._src.measure.compare.models import ModelComparison as ModelComparison
 from sardonyx._src.measure.compare.models import compare as compare
 from sardonyx._src.measure.costs import NodeCost as NodeCost
 from sardonyx._src.measure.costs import node_costs as node_costs
 from sardonyx._src.measure.functions import bench as bench
 from sardonyx._src.measure.functions import compile as compile
+from sardonyx._src.measure.machine.report import MachineReport as MachineReport
+from sardonyx._src.measure.machine.report import doctor as doctor
 from sardonyx._src.measure.profiling import Profile as Profile
 from sardonyx._src.measure.profiling import profile as profile
 from sardonyx._src.measure.timing import EngineTiming as EngineTiming
@@ -21,6 +27,7 @@ from sardonyx._src.measure.warming import WarmedModel as WarmedModel
 from sardonyx._src.measure.warming import warm as warm
 from sardonyx._src.rewrite.optimize import optimize_with_report as optimize_with_report
 from sardonyx._src.rewrite.report import Optimization as Optimization
+from sardonyx._src.runtime.identity.value_digest import digest_values as digest
 from sardonyx._src.runtime.verification.values import ValueComparison as ValueComparison
 from sardonyx._src.tools.diff import Difference as Difference
 from sardonyx._src.tools.functions import diff as diff
@@ -35,21 +42,27 @@ from sardonyx._src.tools.functions import set_dims as set_dims
 externalize, internalize = externalise, internalise
 
 __all__ = [
+    "Certificate",
     "Difference",
     "EngineTiming",
+    "MachineReport",
     "ModelComparison",
     "NodeCost",
     "Optimization",
     "PartialConversion",
     "PartialInference",
     "Profile",
+    "RunVerification",
     "ValueComparison",
     "WarmedModel",
     "bench",
+    "certify",
     "compare",
     "compile",
     "convert_partially",
     "diff",
+    "digest",
+    "doctor",
     "externalise",
     "externalize",
     "extract",
@@ -63,5 +76,6 @@ __all__ = [
     "profile",
     "rename",
     "set_dims",
+    "verify",
     "warm",
 ]

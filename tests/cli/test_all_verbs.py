@@ -26,12 +26,14 @@ WORK = {
     "check": ["--fix"],
     "completion": ["bash"],
     "convert": ["--opset", "22"],
+    "generate": ["m.onnx", "text"],
     "merge": ["second.onnx"],
     "ops": ["export", "ai.onnx", "18"],
     "profile": [],
     "run": ["x=[[1, 2]]"],
     "score": ["rows.jsonl", "--to", "json", "--engine", "reference"],
     "set-dims": ["--dim", "N=4"],
+    "verify": ["x=[[1, 2]]"],
     "train": ["--data", "train.npz", "--engine", "reference", "--epochs", "1", "--loss", "mse"],
 }
 MODELS = {"merge-adapters": "adapted.onnx"}  # of the verbs that do not take every model
@@ -65,9 +67,9 @@ def command(verb: str, model: str = "") -> list[str]:
     """A command line of a verb that works, without the options that name outputs."""
     model = model or MODELS.get(verb, "m.onnx")
     models = [
-        {"second": "second.onnx", "other": "m.onnx"}.get(action.dest, model)
+        {"second": "second.onnx", "other": "m.onnx", "certificate": "c.json"}.get(action.dest, model)
         for action in verb_parser(verb)._actions
-        if action.dest in ("model", "other", "second") and not action.option_strings
+        if action.dest in ("model", "other", "second", "certificate") and not action.option_strings
     ]
     return [verb, *models, *(word for word in WORK.get(verb, ()) if word not in models)]
 
@@ -96,6 +98,7 @@ def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "g (float[N,2] x) => (float[N,2] y) <float[2,2] w = {1, 2, 3, 4}> { y = MatMul(x, w) }"
     )
     sx.save(sx.train.add_adapters(dense, 1), "adapted.onnx")
+    sx.tools.certify(model, {"x": np.array([[1, 2]], np.float32)}, engine="reference").save("c.json")
     Path("rows.jsonl").write_text('{"x": [1, 2]}\n')
     np.savez("train.npz", x=np.ones((4, 2), np.float32), target=np.ones((4, 2), np.float32))
     (tmp_path / "folder").mkdir()
@@ -118,7 +121,7 @@ def test_a_dash_is_standard_output(output: Output, capfdbinary: pytest.CaptureFi
     Path("piped").write_bytes(streams.out)
     if option == "--out" and verb not in ("run", "compile", "ops", "score", "view"):
         assert sx.load("piped", policy="hub").graph.inputs
-    elif verb == "run":
+    elif output == ("run", "--out"):
         assert np.load("piped")["y"].tolist() == [[2, 4]]
 
 

@@ -26,6 +26,7 @@ from sardonyx._src.io.file_stamps import FileStamp
 from sardonyx._src.io.saving import staging
 from sardonyx._src.runtime.engine import shared_programs
 from sardonyx._src.runtime.identity import file_digests, verified_files
+from sardonyx._src.runtime.identity.records import wait_for_records
 from sardonyx._src.runtime.saved_programs import container, disk_cache
 from sardonyx._src.runtime.saved_programs.container import read_container
 
@@ -309,6 +310,7 @@ def observe_start(model: Path) -> list[object]:
         session = start_session(model)
         y = session.run({"x": np.array([[1, 2]], F)})["y"]
         assert isinstance(y, np.ndarray)
+        wait_for_records()  # the next process would otherwise read the entry again
         return [session.stats.compilations, *counts.values(), y.tolist(), session.stats.uncached]
 
 

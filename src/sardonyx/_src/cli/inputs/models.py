@@ -62,6 +62,9 @@ def add_operator_sets(parser: argparse.ArgumentParser) -> None:
 
 def load_plugin(name: str) -> str:
     """Imports a module that registers operators; raises InputError if it cannot be imported."""
+    from sardonyx._src.ops.installed_plugins import IMPORTED  # lazy: `--help` needs no operators
+
+    IMPORTED.add(name)
     sys.path.insert(0, os.getcwd())  # modules in the current folder are found, as with `python -m`
     try:
         importlib.import_module(name)

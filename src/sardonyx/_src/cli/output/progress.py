@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
-from sardonyx._src.cli.output.activity import Activity, watch_sessions, write_lines
+from sardonyx._src.runtime.session.activity import Activity, watch_sessions, write_lines
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -39,6 +39,17 @@ def progress(
             assert activity is not None, "without a terminal, there are only lines of sessions"
             with write_lines(activity):
                 yield lambda: None
+
+
+@contextmanager
+def opening_progress(what: str, *, is_quiet: bool = False) -> Iterator[Callable[[], None]]:
+    """Says what sessions that open in this thread do, until the function that it yields is called, or the block ends.
+
+    is_quiet: write nothing, as for `--json`.
+    """
+    with ExitStack() as stack:
+        stack.enter_context(progress(1, what, sessions=True, is_quiet=is_quiet))
+        yield stack.close
 
 
 @contextmanager

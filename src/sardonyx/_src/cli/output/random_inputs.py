@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sardonyx._src.cli.output.streams import printable
-from sardonyx._src.errors import SardonyxError
+from sardonyx._src.errors import CertificateError, SardonyxError
 from sardonyx._src.measure.random_feeds import RandomFeeds
 
 
@@ -19,6 +19,7 @@ def sizes_reported(random: RandomFeeds) -> Iterator[None]:
     try:
         yield
     except SardonyxError as error:
-        if random.values:
+        is_about_inputs = not isinstance(error, CertificateError) or error.name == "feeds"
+        if random.values and is_about_inputs:
             error.add_note(random.hint())
         raise

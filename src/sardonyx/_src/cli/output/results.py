@@ -15,12 +15,14 @@ from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.cli.output.summary import Json
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
+from sardonyx._src.io.saving.whole_file import replaced_file
 from sardonyx._src.io.serde.data import datum_to
 from sardonyx._src.ir import Array, SparseTensor, Type
 from sardonyx._src.ir.types import shape_text
 from sardonyx._src.measure.quantities import pluralize
 from sardonyx._src.ops.api import RunResult, RuntimeValue
 from sardonyx._src.proto.binary import encode
+from sardonyx._src.runtime.identity.value_digest import combine_digests, digest_value
 
 SUFFIXES = (".npz", ".npy", ".json", ".pb")  # suffixes of files for outputs
 EDGE_ELEMENTS = 3  # elements that are printed at each end of a long axis
@@ -74,6 +76,13 @@ def json_text(results: Mapping[str, RuntimeValue]) -> str:
     return json.dumps({name: as_json(v) for name, v in results.items()}) + "\n"
 
 
+def digest_text(results: Mapping[str, RuntimeValue], *, is_json: bool) -> str:
+    """The digest of all outputs on one line; or as JSON, with that of each output."""
+    digests = {name: digest_value(value) for name, value in results.items()}
+    total = combine_digests(digests)
+    return (json.dumps({"digest": total, "outputs": digests}) if is_json else total) + "\n"
+
+
 def save(
     results: Mapping[str, RunResult], target: str, types: Mapping[str, Type | None] | None = None
 ) -> None:
@@ -99,23 +108,25 @@ def save_file(results: Mapping[str, RunResult], path: Path, types: Mapping[str, 
     if path.suffix in (".npy", ".pb") and len(results) != 1:
         what = f"a {path.suffix} file must have one output; got {len(results)}; use .npz, .json or a folder"
         raise InputError(what, name=str(path))
-    if path.suffix == ".npz":
-        np.savez(path, allow_pickle=False, **arrays(results, path.suffix))
-    elif path.suffix == ".npy":
-        np.save(path, next(iter(arrays(results, path.suffix).values())), allow_pickle=False)
-    elif path.suffix == ".json":
-        path.write_text(json_text(results), "utf-8")
-    else:
-        assert path.suffix == ".pb", f"unknown suffix {path.suffix}"
-        ((name, value),) = results.items()
-        path.write_bytes(encode(datum_to(value, name, types.get(name))))
+    with replaced_file(path) as file:
+        if path.suffix == ".npz":
+            np.savez(file, allow_pickle=False, **arrays(results, path.suffix))
+        elif path.suffix == ".npy":
+            np.save(file, next(iter(arrays(results, path.suffix).values())), allow_pickle=False)
+        elif path.suffix == ".json":
+            file.write(json_text(results).encode())
+        else:
+            assert path.suffix == ".pb", f"unknown suffix {path.suffix}"
+            ((name, value),) = results.items()
+            file.write(encode(datum_to(value, name, types.get(name))))
 
 
 def save_folder(results: Mapping[str, RunResult], path: Path, types: Mapping[str, Type | None]) -> None:
     """Writes the outputs to `output_0.pb`, … in a folder."""
     path.mkdir(exist_ok=True)
     for i, (name, value) in enumerate(results.items()):
-        (path / f"output_{i}.pb").write_bytes(encode(datum_to(value, name, types.get(name))))
+        with replaced_file(path / f"output_{i}.pb") as file:
+            file.write(encode(datum_to(value, name, types.get(name))))
 
 
 def arrays(results: Mapping[str, RuntimeValue], suffix: str) -> dict[str, Array]:

@@ -23,6 +23,7 @@ from sardonyx._src.interp.program import check_kernels
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir import Model
 from sardonyx._src.runtime.programs.precision import require_precision
+from sardonyx._src.runtime.runs.native_program import constant_evaluation
 
 
 def print_stage(stage: str, model: Model, lengths: Mapping[str, int], precision: Precision = EXACT) -> None:
@@ -42,7 +43,9 @@ def format_stage(
     stage: str, model: Model, formatter: ProgramFormatter, precision: Precision = EXACT
 ) -> Iterator[str]:
     """The lines of a stage."""
-    laid_out, executable = compile_stages(model, host_target(), precision=precision)
+    laid_out, executable = compile_stages(
+        model, host_target(), precision=precision, evaluate=constant_evaluation(tolerant=False)
+    )
     if stage == "regions":
         return format_regions(laid_out.graph, formatter)
     if stage == "layouts":

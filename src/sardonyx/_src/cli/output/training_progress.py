@@ -5,17 +5,32 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 
+from sardonyx._src.cli.output.progress import opening_progress
 from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.train.fit.results import TrainingStatus
 
 
 @contextmanager
 def training_progress(is_quiet: bool) -> Iterator[Callable[[TrainingStatus], None] | None]:
-    """Yields the function that `fit` calls with the status.  is_quiet: whether to print no lines, as for `--json`."""
-    if not sys.stderr.isatty():
-        yield None if is_quiet else print_epoch
-        return
+    """Yields the function that `fit` calls with the status.  is_quiet: whether to print no lines, as for `--json`.
+
+    Until its first call, the progress is that of the session of the training step.
+    """
+    with opening_progress("preparing the first step", is_quiet=is_quiet) as end_opening:
+        if not sys.stderr.isatty():
+            yield None if is_quiet else partial(print_epoch, end_opening)
+            return
+        with show_epochs(is_quiet, end_opening) as show:
+            yield show
+
+
+@contextmanager
+def show_epochs(
+    is_quiet: bool, end_opening: Callable[[], None]
+) -> Iterator[Callable[[TrainingStatus], None]]:
+    """Yields a function that shows the status by a bar, which appears at its first call."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
@@ -25,22 +40,26 @@ def training_progress(is_quiet: bool) -> Iterator[Callable[[TrainingStatus], Non
         MofNCompleteColumn(),
         TextColumn("{task.fields[facts]}"),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("epoch", total=None, facts="")
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task("epoch", total=None, facts="")
 
-        def show(status: TrainingStatus) -> None:
-            if status.record is not None and not is_quiet:
-                bar.console.print(epoch_line(status), highlight=False)
-            what = f"epoch {status.epoch} of {status.epochs}"
-            bar.update(
-                task, description=what, completed=status.batch, total=status.batches, facts=facts(status)
-            )
+    def show(status: TrainingStatus) -> None:
+        end_opening()
+        bar.start()
+        if status.record is not None and not is_quiet:
+            bar.console.print(epoch_line(status), highlight=False)
+        what = f"epoch {status.epoch} of {status.epochs}"
+        bar.update(task, description=what, completed=status.batch, total=status.batches, facts=facts(status))
 
+    try:
         yield show
+    finally:
+        bar.stop()
 
 
-def print_epoch(status: TrainingStatus) -> None:
+def print_epoch(end_opening: Callable[[], None], status: TrainingStatus) -> None:
     """Prints a line at the end of an epoch."""
+    end_opening()
     if status.record is not None:
         sys.stderr.write(epoch_line(status) + "\n")
         sys.stderr.flush()

@@ -42,7 +42,7 @@ from sardonyx._src.compile.program import EXACT
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.external import Policy
-from sardonyx._src.io.loading.operator_set_path import environment_folders
+from sardonyx._src.io.loading.environment import environment_folders
 from sardonyx._src.io.saving.save import save
 from sardonyx._src.ir import Model
 from sardonyx._src.ir.types import shape_text

@@ -1,9 +1,10 @@
-"""Compile a model ahead of time into a file that loads fast: native code for this machine and packed weights.
+"""Compile a model ahead of time into a file that loads fast: native code and packed weights.
 
 sardonyx compile m.onnx -o m.sdx
+sardonyx compile m.onnx -o arm.sdx --target aarch64
 
-The file is used like a model: sx.Session("m.sdx").  It requires Linux, a processor with the features of this one and
-this version of Sardonyx.  It contains executable code: run only files from sources that you trust.
+The file is used like a model: sx.Session("m.sdx").  It requires Linux, a processor of the target's class (by default with
+the features of this one) and this version of Sardonyx.  It contains executable code: run only files from sources that you trust.
 """
 
 from __future__ import annotations
@@ -33,6 +34,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE.sdx",
         help="write the program to FILE.sdx (default: the model's name with suffix .sdx)",
     )
+    parser.add_argument(
+        "--target",
+        default="",
+        metavar="CLASS",
+        help="the class of the processors that will run the program, as aarch64 or x86-64-v3 (that of this one)",
+    )
     add_precision(parser)
     add_json(parser, "a summary of the program")
 
@@ -45,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     model = load_model(args)  # before the path of the output is derived, so that a missing model is reported
     out = str(Path(args.model).with_suffix(".sdx")) if args.out is None else args.out
     with progress(1, "opening the model", sessions=True):
-        write_file(out, lambda path: save_compiled(model, Path(path), args.precision))
+        write_file(out, lambda path: save_compiled(model, Path(path), args.precision, args.target))
     if args.json:
         sys.stdout.write(json.dumps({"path": out, "bytes": os.path.getsize(out)}, indent=1) + "\n")
     report_written(args, out)

@@ -7,6 +7,8 @@ sardonyx run m.onnx --random 0 --dim N=4
 sardonyx run m.onnx x=input.npy --shapes strict
 sardonyx run m.onnx x=input.npy --limit-seconds 10 --limit-run-bytes 2G
 sardonyx run m.onnx x=input.npy --verify
+sardonyx run m.onnx x=input.npy --digest
+sardonyx run m.onnx x=input.npy --certificate certificate.json
 sardonyx run m.onnx --show steps
 sardonyx run m.sdx x=input.npy
 """
@@ -22,19 +24,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from sardonyx._src.cli.inputs.arguments import parse_dims
-from sardonyx._src.cli.inputs.feeds import read_feeds
 from sardonyx._src.cli.inputs.limits import add_limits, read_limits
 from sardonyx._src.cli.inputs.models import add_model, load_model
 from sardonyx._src.cli.inputs.precision import add_precision
+from sardonyx._src.cli.inputs.run_inputs import add_inputs, read_inputs, refuse_unused_dims
 from sardonyx._src.cli.output import results
-from sardonyx._src.cli.output.destinations import add_output, report_written
+from sardonyx._src.cli.output.destinations import add_output, report_to, report_written, write_file
 from sardonyx._src.cli.output.models import add_json
 from sardonyx._src.cli.output.progress import progress
 from sardonyx._src.cli.output.random_inputs import sizes_reported
 from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.errors import CompilerWarning, InputError, ShapeWarning
-from sardonyx._src.ir import Type
-from sardonyx._src.measure.random_feeds import RandomFeeds, random_feeds
+from sardonyx._src.ir import Model, Type
+from sardonyx._src.measure.certificates.certify import DEFAULT_SEED, certificate_of
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.declarations.shape_policy import SHAPE_POLICIES
 from sardonyx._src.runtime.programs.stats import SessionStats
@@ -55,23 +57,7 @@ SHOW_STAGES = (
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
-    parser.add_argument(
-        "inputs",
-        nargs="*",
-        metavar="INPUT",
-        help="NAME=VALUE, where VALUE is a .npy, .pb or .json file or a literal; a .npz or .json file with all inputs; "
-        "or a directory of input_0.pb, …",
-    )
-    parser.add_argument(
-        "--random", type=int, metavar="SEED", help="use random values with this seed for missing inputs"
-    )
-    parser.add_argument(
-        "--dim",
-        action="append",
-        default=[],
-        metavar="NAME=N",
-        help="length of a dimension variable, for random inputs and --show; may be repeated",
-    )
+    add_inputs(parser, " and --show")
     parser.add_argument(
         "--output", action="append", metavar="NAME", help="compute only this output; may be repeated"
     )
@@ -105,7 +91,22 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="also run the reference engine for the first run, and report the first wrong node and kernel if the outputs differ "
         "by more than rounding: try this if a result looks wrong",
     )
-    parser.add_argument("--seed", type=int, help="seed for random operators that have no seed attribute")
+    parser.add_argument(
+        "--digest",
+        action="store_true",
+        help="print the SHA-256 of the bits of the outputs instead of their elements; with --json also that of each output",
+    )
+    add_output(
+        parser,
+        "--certificate",
+        suffixes=(".json",),
+        help="write the certificate of the run, which `sardonyx verify` verifies on any machine, to FILE",
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        help="seed for random operators that have no seed attribute (with --certificate: 0)",
+    )
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="run N times and report latency")
     add_json(parser, "the outputs")
     add_limits(parser)
@@ -119,11 +120,11 @@ def run(args: argparse.Namespace) -> int:
 
         print_stage(args.show, load_model(args), parse_dims(args.dim), args.precision)
         return 0
-    if args.dim and args.random is None:
-        raise InputError("--dim requires --random or --show; add --random SEED", name="--dim")
+    refuse_unused_dims(args, "--random or --show")
     if args.repeat < 1:
         raise InputError(f"--repeat must be >= 1; got {args.repeat}", name="--repeat")
     source = args.model if args.model.endswith(".sdx") else load_model(args)
+    seed = certified_seed(args, source) if args.certificate is not None else args.seed
     with (
         progress(1, "opening the model", sessions=True, is_quiet=args.json),
         warnings_printed(CompilerWarning),
@@ -131,25 +132,24 @@ def run(args: argparse.Namespace) -> int:
         session = Session(
             source,
             engine=args.engine,
-            seed=args.seed,
+            seed=seed,
             shapes=args.shapes,
             limits=read_limits(args),
             precision=args.precision,
             verify="first" if args.verify else "off",
         )
     refuse_unknown(args.output or (), [port.name for port in session.outputs])
-    feeds = read_feeds(args.inputs, session.inputs)
-    random = RandomFeeds()
-    if args.random is not None:
-        random = random_feeds(session.inputs, feeds, args.random, parse_dims(args.dim))
+    feeds, random = read_inputs(args, session.inputs)
     with (
         progress(args.repeat) as advance,
         warnings_printed(CompilerWarning, ShapeWarning),
         sizes_reported(random),
     ):
-        outputs, seconds = run_repeatedly(
-            session, {**feeds, **random.values}, args.output, args.repeat, advance
-        )
+        outputs, seconds = run_repeatedly(session, feeds, args.output, args.repeat, advance)
+    if args.certificate is not None:
+        assert isinstance(source, Model) and seed is not None, "certified_seed refuses programs"
+        certificate = certificate_of(source, session, feeds, outputs, seed, args.shapes)
+        write_file(args.certificate, certificate.save)
     report(outputs, seconds, args, {port.name: port.type for port in session.outputs})
     report_bailouts(session)
     if args.verify:
@@ -188,6 +188,16 @@ def describe_verification(stats: SessionStats) -> str:
     return f"verified: the outputs are those of the reference engine within the tolerances; {error}"
 
 
+def certified_seed(args: argparse.Namespace, source: Model | str) -> int:
+    """The seed of a certified run; raises InputError for a run that has no certificate."""
+    if not isinstance(source, Model):
+        what = f"--certificate requires the model; got {source}, a compiled program without it"
+        raise InputError(what, name="--certificate")
+    if args.repeat != 1:
+        raise InputError("--certificate is about one run; omit --repeat", name="--certificate")
+    return DEFAULT_SEED if args.seed is None else int(args.seed)
+
+
 def refuse_unknown(requested: Sequence[str], names: Sequence[str]) -> None:
     for name in requested:
         if name not in names:
@@ -221,13 +231,15 @@ def report(
 ) -> None:
     if args.out is not None:
         results.save(outputs, args.out, types)
-    if args.json:
+    if args.digest:
+        report_to(args, results.digest_text(outputs, is_json=args.json))
+    elif args.json:
         sys.stdout.write(results.json_text(outputs))
     elif args.out is None:
         for name, value in outputs.items():
-            sys.stdout.write(results.format_result(name, value) + "\n")
-    if args.out is not None:
-        report_written(args, args.out)
+            report_to(args, results.format_result(name, value) + "\n")
+    if args.out is not None or args.certificate is not None:
+        report_written(args, *(path for path in (args.out, args.certificate) if path is not None))
     if args.repeat > 1:
         median = statistics.median(seconds) * 1e3
         low, high = min(seconds) * 1e3, max(seconds) * 1e3

@@ -153,7 +153,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("the model and the source must not both be standard input; got -", name="source")
     if args.source == STANDARD_STREAM:
         standard_input()
-    with scoring_progress() as report, resumable(args):
+    with scoring_progress(args.json) as report, resumable(args):
         result = score(
             model,
             args.source,

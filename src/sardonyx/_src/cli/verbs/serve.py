@@ -1,7 +1,9 @@
-"""Serve models over HTTP and gRPC, by the Open Inference Protocol v2, which clients of KServe, Triton and MLServer speak.
+"""Serve models over HTTP and gRPC, by the Open Inference Protocol v2, which clients of KServe, Triton and MLServer speak, and
+language models by OpenAI's interface.
 
 sardonyx serve models/ --port 8000
 sardonyx serve model.onnx
+sardonyx serve llama/
 sardonyx serve models/ --watch 5 --log json
 sardonyx serve models/ --grpc-port 8001 --workers 2 --batch-delay 0.002
 sardonyx serve models/ --processes 4
@@ -9,7 +11,9 @@ sardonyx serve models/ --host 0.0.0.0 --token-file token --certificate cert.pem 
 sardonyx serve --config serve.toml
 
 The folder has NAME.onnx, NAME/model.onnx or NAME/VERSION/model.onnx for each model; .sdx files, which `sardonyx compile` writes,
-may replace .onnx files.  With --name, the folder is that of a single model.
+may replace .onnx files.  With --name, the folder is that of a single model.  A folder that onnxruntime-genai, Optimum or
+Transformers wrote, in FOLDER or as FOLDER, is a language model, which answers /v1/chat/completions, /v1/completions or
+/v1/embeddings.
 
 The service listens on this machine only, unless --host names another address.  It is ready (/v2/health/ready) when every model has
 run once.  SIGTERM or Ctrl-C lets the requests in progress complete.
@@ -28,7 +32,7 @@ from sardonyx._src.errors import InputError, MissingPackage
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.runtime.session.session_origin import ENGINES
 
-HELP = "serve models over HTTP and gRPC (Open Inference Protocol v2)"
+HELP = "serve models over HTTP and gRPC (Open Inference Protocol v2, OpenAI's interface)"
 SETTINGS = (
     "repository",
     "name",
@@ -50,7 +54,12 @@ SCHEDULING = ("workers", "max_queue", "max_batch", "batch_delay")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("repository", nargs="?", metavar="FOLDER", help="a folder of models, or a model file")
+    parser.add_argument(
+        "repository",
+        nargs="?",
+        metavar="FOLDER",
+        help="a folder of models or of a language model, or a model file",
+    )
     parser.add_argument(
         "--config", metavar="FILE", help="read settings from a TOML file; options override it"
     )

@@ -28,10 +28,12 @@ from sardonyx._src.cli.inputs.limits import add_limits, read_limits
 from sardonyx._src.cli.inputs.models import add_model, load_model
 from sardonyx._src.cli.output.destinations import add_output, report_to, report_written
 from sardonyx._src.cli.output.models import add_json, add_out, save_model, write_model, written_files
+from sardonyx._src.cli.output.progress import progress
 from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.cli.output.training_progress import training_progress
 from sardonyx._src.errors import InputError
 from sardonyx._src.ir import Model
+from sardonyx._src.phases import phase
 from sardonyx._src.runtime.session.session import ENGINES
 from sardonyx._src.train.adapters import ADAPTER_WEIGHTS, add_adapters
 from sardonyx._src.train.fit.data import DataSource
@@ -207,8 +209,9 @@ def run(args: argparse.Namespace) -> int:
     if args.out is None and args.folder is None and args.checkpoint is None:
         raise InputError("train requires -o, --checkpoint or --folder; got none of them", name="-o")
     model = load_model(args)
-    data, validation = open_sources(args)
-    training = model if model.training else prepare_model(model, args, data)
+    with progress(1, "preparing the data and the model", sessions=True, is_quiet=args.json):
+        data, validation = open_sources(args)
+        training = model if model.training else prepare_model(model, args, data)
     if model.training:
         refuse_preparation(args)
     for note in training.notes[len(model.notes) :]:
@@ -236,6 +239,7 @@ def run(args: argparse.Namespace) -> int:
     return finish(result, args)
 
 
+@phase("data")
 def open_sources(args: argparse.Namespace) -> tuple[DataSource, DataSource | float | None]:
     """The data to train on and to validate with, with columns renamed."""
     renaming = parse_mapping(args.column, "--column")
@@ -256,6 +260,7 @@ def rename_columns(path: str, renaming: Mapping[str, str]) -> DataSource:
     return {renaming.get(name, name): values for name, values in columns.items()}
 
 
+@phase("gradients")
 def prepare_model(model: Model, args: argparse.Namespace, data: DataSource) -> Model:
     """The model with the training step that the options describe."""
     options = {name: getattr(args, name) for name in PARAMETERS}

@@ -1,0 +1,112 @@
+"""Quantize the weights of a model, and report the error, the size and the speed of the result.
+
+sardonyx quantize m.onnx -o q.onnx --scheme int4 --data calibration.npz
+sardonyx quantize m.onnx -o q.onnx --scheme int8-weights --except '*lm_head*'
+sardonyx quantize m.onnx --algorithm gptq --data batch_0.npz --data batch_1.npz --report
+
+Without -o, prints the report and writes nothing.  A layer that is slower on this machine with quantized weights stays as
+it is, unless `--force` says otherwise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from sardonyx._src.cli.inputs.arguments import parse_dims
+from sardonyx._src.cli.inputs.feeds import read_feeds
+from sardonyx._src.cli.inputs.models import add_model, load_model
+from sardonyx._src.cli.output.destinations import report_to
+from sardonyx._src.cli.output.models import add_json, add_out, set_model_version, write_model
+from sardonyx._src.cli.output.progress import progress
+from sardonyx._src.cli.output.streams import printable
+from sardonyx._src.cli.output.tables import format_table, line_width
+from sardonyx._src.measure.feeds import ports_of
+from sardonyx._src.quantize.api import ALGORITHMS, DEFAULT_BLOCK, SCHEMES, quantize
+
+HELP = "quantize the weights of a model"
+COLUMNS = ("dB", "weight", "layer")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    add_model(parser)
+    add_out(parser, "the quantized model", required=False)
+    parser.add_argument(
+        "--scheme", choices=SCHEMES, default="int4", help="types of the weights (%(default)s)"
+    )
+    parser.add_argument(
+        "--algorithm", choices=ALGORITHMS, default="clipped", help="how weights are rounded (%(default)s)"
+    )
+    parser.add_argument(
+        "--data",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="calibration data: inputs as for `sardonyx run`, of one run or of the rows of many; may be repeated",
+    )
+    parser.add_argument(
+        "--block",
+        type=int,
+        default=DEFAULT_BLOCK,
+        metavar="N",
+        help="terms of a sum that share a scale, a power of two; 0 for all (%(default)s)",
+    )
+    parser.add_argument(
+        "--asymmetric", action="store_true", help="unsigned integers with a zero point for each block"
+    )
+    parser.add_argument(
+        "--nodes",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="quantize only nodes and weights whose names match, as '*attn*'; may be repeated",
+    )
+    parser.add_argument(
+        "--except",
+        dest="exclude",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="leave nodes and weights as they are whose names match; may be repeated",
+    )
+    parser.add_argument("--force", action="store_true", help="also quantize layers that become slower here")
+    parser.add_argument("--seed", type=int, default=0, help="seed of random data (%(default)s)")
+    parser.add_argument(
+        "--dim",
+        action="append",
+        default=[],
+        metavar="NAME=N",
+        help="length of a dimension variable of random data; may be repeated",
+    )
+    parser.add_argument("--report", action="store_true", help="print the report with each layer, with -o too")
+    add_json(parser, "the report")
+
+
+def run(args: argparse.Namespace) -> int:
+    model = load_model(args)
+    data = [read_feeds([word], ports_of(model)) for word in args.data]
+    with progress(1, "quantizing", sessions=True, is_quiet=args.json):
+        result = quantize(
+            model,
+            args.scheme,
+            data=data or None,
+            algorithm=args.algorithm,
+            block=args.block,
+            symmetric=not args.asymmetric,
+            nodes=args.nodes,
+            exclude=args.exclude,
+            force=args.force,
+            seed=args.seed,
+            dims=parse_dims(args.dim),
+        )
+    set_model_version(result.model, args)
+    if args.json:
+        sys.stdout.write(json.dumps(result.report.as_json(), indent=1) + "\n")
+    else:
+        rows = result.report.rows() if args.report or args.out is None else []
+        table = format_table(COLUMNS, rows, 1, line_width()) if rows else ()
+        report_to(args, "".join(f"{printable(line)}\n" for line in (*table, *result.report.summary())))
+    if args.out is not None:
+        write_model(result.model, args)
+    return 0

@@ -7,6 +7,7 @@ SERVING := .venv-serving
 RAY := .venv-ray
 SPARK := .venv-spark
 ZOO := .venv-zoo
+DECODERS := .venv-decoders
 NEXT := .venv-next
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
@@ -20,7 +21,7 @@ T ?= tests
 SHARE ?= $(if $(filter tests,$(T)),rotating,all)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test all format lint types tests test-fast test-without-llvmlite test-clients test-serve test-ray test-spark test-zoo next fuzz fuzz-sample coverage regen generated kernels wheel \
+.PHONY: help demo test all format lint types tests test-fast test-without-llvmlite test-clients test-serve test-ray test-spark test-zoo test-decoders emulators test-emulators next fuzz fuzz-sample coverage regen generated kernels wheel \
 	viewer test-viewer docs conversions bench lock hooks clean
 
 help:  ## this list
@@ -70,11 +71,11 @@ test-without-llvmlite: $(STAMP)  ## import, load, check and run in a process tha
 test-clients:  ## clients of onnxruntime that others wrote, on Sardonyx in its place
 	$(PYTHON) -m venv $(CLIENTS)
 	$(CLIENTS)/bin/python -m pip install -qq --no-deps --requirement clients/requirements.txt --editable .
-	$(CLIENTS)/bin/python -m pytest -q -s -c clients/pytest.ini --ignore clients/serving --ignore clients/model_zoo --ignore-glob 'clients/*_on_*' clients
+	$(CLIENTS)/bin/python -m pytest -q -s -c clients/pytest.ini --ignore clients/serving --ignore clients/model_zoo --ignore clients/decoders --ignore clients/emulators --ignore-glob 'clients/*_on_*' clients
 
 test-serve:  ## services with clients that others wrote, a collector of traces, the Dockerfile's commands, data frames, and the tutorial of scoring and serving
 	$(PYTHON) -m venv $(SERVING)
-	$(SERVING)/bin/python -m pip install -qq --requirement clients/serving/requirements.txt --editable '.[score,serve,otel]'
+	$(SERVING)/bin/python -m pip install -qq --requirement clients/serving/requirements.txt --editable '.[generate,score,serve,otel]'
 	$(SERVING)/bin/python -m pytest -q -c clients/pytest.ini clients/serving
 
 test-ray:  ## scoring on a cluster of Ray, two nodes on this machine, and a deployment on Ray Serve
@@ -92,6 +93,23 @@ test-zoo:  ## small networks as torch exports them, each in many sizes, beside t
 	$(PYTHON) -m venv $(ZOO)
 	$(ZOO)/bin/python -m pip install -qq --requirement clients/model_zoo/requirements.txt --editable .
 	OMP_NUM_THREADS=1 $(ZOO)/bin/python -m pytest -q -n $(JOBS) -c clients/pytest.ini clients/model_zoo
+
+# Optimum requires an older Transformers than the builder of onnxruntime-genai.
+test-decoders:  ## small language models as onnxruntime-genai's builder, mobius and Optimum write them: native, with the tokens of the reference engine and of onnxruntime-genai
+	$(PYTHON) -m venv $(DECODERS)
+	$(DECODERS)/bin/python -m pip install -qq --requirement clients/decoders/requirements.txt --editable .
+	OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 $(DECODERS)/bin/python -m pytest -q -c clients/pytest.ini clients/decoders/test_genai.py clients/decoders/test_mobius.py
+	$(PYTHON) -m venv $(DECODERS)-optimum
+	$(DECODERS)-optimum/bin/python -m pip install -qq --requirement clients/decoders/requirements-optimum.txt --editable .
+	OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 $(DECODERS)-optimum/bin/python -m pytest -q -c clients/pytest.ini clients/decoders/test_optimum.py
+
+# Debian's packages are unpacked in a folder, not installed, but for the cross compiler that .ci/run installs.
+EMULATORS := build/emulators
+emulators: $(STAMP)  ## Python for AArch64 and RISC-V, and QEMU, in build/emulators
+	PYTHONPATH=clients $(BIN)/python -m emulators.sysroots $(EMULATORS)
+
+test-emulators: emulators  ## programs on AArch64 and RISC-V under QEMU: the bits of x86-64; EMULATED_CASES=300: more official cases
+	SARDONYX_SYSROOTS=$(abspath $(EMULATORS)) $(BIN)/python -m pytest -q -c clients/pytest.ini clients/emulators
 
 # WRITE=--write takes over what is under development, after its texts were read.
 next:  ## the newest development release of onnx beside ours: operators, their texts, messages, cases on both engines
@@ -125,9 +143,11 @@ coverage: $(STAMP)  ## line and branch coverage of the tests that `make test-fas
 
 regen: $(STAMP)  ## rewrite the generated files
 	$(BIN)/python tools/regen.py
+	$(BIN)/python tools/class_probes.py
 
 generated: $(STAMP)  ## check that the generated files are up to date
 	$(BIN)/python tools/regen.py --check
+	$(BIN)/python tools/class_probes.py --check
 
 # The diagrams of the site are drawn by a script that the site brings along: it works without a network.
 MERMAID := mermaid-11.17.2

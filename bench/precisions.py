@@ -14,39 +14,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 
-import numpy as np
-
 import sardonyx as sx
 from latency import header, line
 from quantized_networks import QUANTIZED
-from sardonyx._src.compile.codegen import LLVMType, MemoryLocation, Parameters, Target
-from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.gemm.bf16.bf16_arithmetic import has_bf16_products
-from sardonyx._src.compile.kernels.gemm.integer.int8_dot import Int8DotEmitter
-from sardonyx._src.compile.kernels.gemm.tile.amx_tiles import (
-    LEFT,
-    RIGHT,
-    accumulator_tiles,
-    configure_rows,
-    new_amx_tiles,
-    release_tiles,
-)
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.compile.program import Kernel, Precision
+from sardonyx._src.compile.program import Precision
 from sardonyx._src.ir.dims import evaluate
 from sardonyx._src.measure.engines import open_engine
+from sardonyx._src.measure.machine.calibration import measure_products
 from sardonyx._src.measure.timing import collect_outputs, interleave_calls, max_relative_difference
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.engine.engine import NativeEngine
-from sardonyx._src.runtime.runs.profile import measure_peaks, time_kernel
 from zoo.catalogue import ENTRIES, Feeds
 
 ROUNDS = 5
-UNITS = 100_000
-CHAINS = 12  # independent sums of vectors
-TILE_PRODUCTS = {"tdpbssd": 2 * 16 * 16 * 64, "tdpbf16ps": 2 * 16 * 16 * 32}  # operations of an instruction
-INT8_OPERATIONS_OF_WORDS = 8
-PARAMETERS = Parameters("sum")
 
 
 @dataclass(frozen=True)
@@ -59,62 +41,10 @@ class Rates:
     bf16_tiles: float
 
 
-def tile_module(name: str, target: Target, instruction: str) -> str:
-    """One unit of work multiplies the 2 x 2 blocks of tiles once."""
-    b = KernelBuilder(target, PARAMETERS)
-    tiles = new_amx_tiles(b, 2, 16)
-    configure_rows(b, tiles, b.constant(32, LLVMType("i64")))
-    b.declarations["declare void @llvm.x86.tilezero(i8 immarg)"] = None
-    b.lines += [f" call void @llvm.x86.tilezero(i8 {tile})" for tile in range(8)]
-    b.declarations[f"declare void @llvm.x86.{instruction}(i8 immarg, i8 immarg, i8 immarg)"] = None
-    with b.loop(b.first_unit, b.end_unit):
-        for row in range(2):
-            for column, tile in enumerate(accumulator_tiles(row)):
-                b.lines.append(
-                    f" call void @llvm.x86.{instruction}(i8 {tile}, i8 {LEFT + row}, i8 {RIGHT + column})"
-                )
-    release_tiles(b)
-    return b.build_module(name)
-
-
-def int8_module(name: str, target: Target) -> str:
-    """One unit of work is a dot product in every lane of each chain."""
-    b = KernelBuilder(target, PARAMETERS)
-    dot, vector = Int8DotEmitter(b, target), LLVMType("i32", target.lanes)
-    slots = [b.new_slot("chain", vector) for _ in range(CHAINS)]
-    for i, slot in enumerate(slots):
-        b.store(slot, b.constant(i, vector))
-    with b.loop(b.first_unit, b.end_unit):
-        for slot in slots:
-            words = b.load(slot)
-            b.store(slot, dot.dot_accumulate(words, dot.unpack_a(words), dot.unpack_b(words)))
-    total = b.load(slots[0])
-    for slot in slots[1:]:
-        total = total + b.load(slot)
-    b.masked_store(b.lane_mask(b.constant(1, LLVMType("i64")), target.lanes), memory_of(b, vector), total)
-    return b.build_module(name)
-
-
-def memory_of(b: KernelBuilder, vector: LLVMType) -> MemoryLocation:
-    return MemoryLocation(b.pointer("sum"), vector)
-
-
 def peak_rates() -> Rates:
     """Measures the peak rates of one thread."""
-    target, memory = host_target(), np.zeros(64, np.float32)
-
-    def rate(kernel: Kernel, operations: int) -> float:
-        return operations * UNITS / time_kernel(kernel, UNITS, memory.ctypes.data)
-
-    tiles = dict.fromkeys(TILE_PRODUCTS, 0.0)
-    for instruction, feature in (("tdpbssd", "+amx-int8"), ("tdpbf16ps", "+amx-bf16")):
-        if feature in target.features.split(","):
-            kernel = Kernel(f"peak_{instruction}", partial(tile_module, instruction=instruction), PARAMETERS)
-            tiles[instruction] = rate(kernel, 4 * TILE_PRODUCTS[instruction])
-    vectors = rate(
-        Kernel("peak_int8", int8_module, PARAMETERS), CHAINS * target.lanes * INT8_OPERATIONS_OF_WORDS
-    )
-    return Rates(measure_peaks().flops, vectors, tiles["tdpbssd"], tiles["tdpbf16ps"])
+    rates = measure_products()
+    return Rates(rates["float32"], rates["int8"], rates.get("int8 tiles", 0.0), rates.get("bf16 tiles", 0.0))
 
 
 # --- networks ---------------------------------------------------------------------------------

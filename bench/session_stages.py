@@ -25,6 +25,7 @@ OTHER, RUN = "other", "first run"
 STAGES = {
     "io.loading.load.load": "load",
     "interp.interpreter.Interpreter": "reference engine",
+    "interp.runnable.require_runnable": "reference engine",
     "compile.prepare.prepare.strip_training_and_types": "copy",
     "compile.prepare.prepare.upgrade_opset": "convert",
     "compile.prepare.prepare.optimize_tolerantly": "optimize",

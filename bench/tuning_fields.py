@@ -11,6 +11,7 @@ from unittest.mock import patch
 from sardonyx._src.compile.kernels import tuning
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program import Step
+from tuning_model import at_least, nearest
 
 Workload = Callable[[], Sequence[Step]]
 
@@ -20,6 +21,8 @@ class Sweep:
     """A field, the values that are measured, and the steps that depend on it, by name.
 
     key: the entry of a field that is a mapping, such as the vectors of `tile_rows`.
+    ideal: what analysis gives for the workloads (`tuning_model.py`); None where it says nothing.
+    rounds_up: whether the model is the next value from the ideal one on, not the nearest.
     """
 
     family: str
@@ -27,6 +30,8 @@ class Sweep:
     values: tuple[float, ...]
     workloads: Mapping[str, Workload]
     key: int | None = None
+    ideal: Mapping[str, float] | None = None
+    rounds_up: bool = False
 
     @property
     def name(self) -> str:
@@ -39,6 +44,13 @@ class Sweep:
         value = getattr(family_of(self.family), self.field)
         number: float = value if self.key is None else value[self.key]
         return number
+
+    def model(self, workload: str) -> float | None:
+        """The value of analysis among those that are measured."""
+        if self.ideal is None:
+            return None
+        choose = at_least if self.rounds_up else nearest
+        return choose(sorted({*self.values, self.value}), self.ideal[workload])
 
     def set_value(self, value: float) -> AbstractContextManager[object]:
         """A context in which kernels are emitted with another value of the field."""

@@ -5,8 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sardonyx._src.compile.kernels import tuning
+from sardonyx._src.compile.kernels.gemm.tile.register_tile import choose_tile
 from sardonyx._src.compile.llvm.jit import host_target
 from tuning_fields import Sweep
+from tuning_model import (
+    block_terms,
+    chunk_rows,
+    group_rows,
+    prefetch_floats,
+    ring_bytes,
+    short_terms,
+    tile_rows,
+    window_bytes,
+    winograd_tiles,
+)
 from tuning_workloads import (
     arg_max,
     attention,
@@ -35,6 +47,8 @@ from tuning_workloads import (
 
 
 def sweeps() -> Iterator[Sweep]:
+    """Blocks and tiles first, then the other fields."""
+    yield from block_sweeps()
     yield from gemm_sweeps()
     yield from convolution_sweeps()
     yield from attention_sweeps()
@@ -42,19 +56,93 @@ def sweeps() -> Iterator[Sweep]:
     yield from element_sweeps()
 
 
+def block_sweeps() -> Iterator[Sweep]:
+    """The fields for which analysis gives a value."""
+    yield from tile_sweeps()
+    yield from product_sweeps()
+    yield from convolution_block_sweeps()
+    yield from image_block_sweeps()
+
+
+def tile_sweeps() -> Iterator[Sweep]:
+    """One more row than registers hold is spilled; fewer rows load more."""
+    for vectors, height in tuning.tuning_for(host_target()).gemm.tile_rows.items():
+        columns, analytic = vectors * host_target().lanes, tile_rows(vectors)
+        name = f"240x512 @ 512x{columns}"
+        heights = {max(height - 2, 1), height - 1, height, height + 1, analytic}
+        shape = {name: matmul(240, 512, columns)}
+        yield Sweep("gemm", "tile_rows", tuple(sorted(heights)), shape, vectors, {name: analytic})
+
+
+def product_sweeps() -> Iterator[Sweep]:
+    sizes = ((256, 768, 768), (128, 3072, 768), (512, 3072, 768), (32, 1024, 1000))
+    products = {f"{m}x{k} @ {k}x{n}": matmul(m, k, n) for m, k, n in sizes}
+    widths = {
+        name: choose_tile(n, host_target(), m).width for name, (m, _, n) in zip(products, sizes, strict=True)
+    }
+    terms = dict(zip(products, (k for _, k, _ in sizes), strict=True))
+    chunks = {name: chunk_rows(terms[name], width) for name, width in widths.items()}
+    yield Sweep("gemm", "max_rows", (96, 144, 288, 576), products, ideal=chunks)
+    blocks = {name: block_terms(width) for name, width in widths.items()}
+    yield Sweep("gemm", "k_block", (256, 512, 1024), products, ideal=blocks)
+    few = "16x1536 @ 1536x384"
+    width = choose_tile(384, host_target(), 16).width
+    yield Sweep(
+        "gemm", "short_k_block", (64, 128, 256), {few: matmul(16, 1536, 384)}, ideal={few: short_terms(width)}
+    )
+
+
+def convolution_block_sweeps() -> Iterator[Sweep]:
+    layers = {
+        "3x3 56x56x64": (56, 64, 64, 3, 1),
+        "1x1 14x14x1024": (14, 1024, 256, 1, 1),
+        "1x1 7x7x2048": (7, 2048, 512, 1, 1),
+    }
+    convolutions = {name: convolution(layer) for name, layer in layers.items()}
+    block = tuning.ConvTuning.max_block_terms
+    groups, blocks = {}, {}
+    for name, (size, channels, columns, _, _) in layers.items():
+        width = choose_tile(columns, host_target(), size * size).width
+        groups[name] = group_rows(channels, width, block)
+        blocks[name] = 2 * block_terms(width)  # the next panel is prefetched by parts only
+    yield Sweep("conv", "unit_rows", (48, 96, 192), convolutions, ideal=groups)
+    yield Sweep("conv", "max_block_terms", (512, 1024, 2048), convolutions, ideal=blocks)
+    layers_by_tiles = {"56x56x64": (56, 64, 64), "28x28x128": (28, 128, 128)}
+    fused = {name: winograd(*layer) for name, layer in layers_by_tiles.items()}
+    tiles = {
+        name: winograd_tiles(channels, choose_tile(features, host_target()).width)
+        for name, (_, channels, features) in layers_by_tiles.items()
+    }
+    yield Sweep("winograd", "fused_group_tiles", (12, 20, 24, 28, 36, 48), fused, ideal=tiles)
+    gradients = {"3x3 28x28x64": weight_gradient(28, 64, 64), "3x3 7x7x256": weight_gradient(7, 256, 256)}
+    pixels = dict.fromkeys(gradients, short_terms(choose_tile(64, host_target()).width))
+    yield Sweep("weight_gradient", "block_pixels", (64, 128, 256), gradients, ideal=pixels)
+
+
+def image_block_sweeps() -> Iterator[Sweep]:
+    images = {"3x3 112x112x192": depthwise(112, 192), "3x3 56x56x576": depthwise(56, 576)}
+    windows = dict.fromkeys(images, window_bytes(3))
+    yield Sweep(
+        "channels_last", "cache_budget_bytes", (1 << 16, 1 << 17, 1 << 18, 1 << 19), images, ideal=windows
+    )
+    layers = {"112x112, 16 to 96": (112, 16, 96), "56x56, 24 to 144": (56, 24, 144)}
+    fused = {name: pointwise_depthwise(*layer) for name, layer in layers.items()}
+    rings = {name: ring_bytes(inputs * channels * 4) for name, (_, inputs, channels) in layers.items()}
+    yield Sweep("pointwise_depthwise", "ring_bytes", (1 << 17, 1 << 18, 1 << 19, 1 << 20), fused, ideal=rings)
+    decode = {
+        "12 x 1 x 1024 x 64": attention(12, 1, 1024, 64),
+        "12 x 4 x 4096 x 64": attention(12, 4, 4096, 64),
+    }
+    distances = dict.fromkeys(decode, prefetch_floats())
+    yield Sweep(
+        "attention", "prefetch_floats", (576, 1152, 2304, 4608), decode, ideal=distances, rounds_up=True
+    )
+
+
 def gemm_sweeps() -> Iterator[Sweep]:
     gemm = {"256x768 @ 768x768": matmul(256, 768, 768), "32x1024 @ 1024x1000": matmul(32, 1024, 1000)}
     long = {"128x4096 @ 4096x512": matmul(128, 4096, 512)}
     few = {"16x1536 @ 1536x384": matmul(16, 1536, 384)}
-    rows = tuning.tuning_for(host_target()).gemm.tile_rows
-    for vectors, height in rows.items():
-        columns = vectors * host_target().lanes
-        shape = {f"240x512 @ 512x{columns}": matmul(240, 512, columns)}
-        heights = tuple(sorted({max(height - 2, 1), height - 1, height, height + 1}))
-        yield Sweep("gemm", "tile_rows", heights, shape, vectors)
-    yield Sweep("gemm", "max_rows", (48, 144, 288, 576), gemm)
-    yield Sweep("gemm", "k_block", (256, 512, 1024, 2048), gemm | long)
-    yield Sweep("gemm", "short_k_block", (64, 128, 256), few)
     yield Sweep("gemm", "min_unrolled_fmas", (10, 20, 40), gemm)
     yield Sweep("gemm", "min_unroll", (1, 2, 4), gemm)
     yield Sweep("gemm", "sparse_prefetch_bytes", (16, 32, 64), few | long)
@@ -65,10 +153,10 @@ def gemm_sweeps() -> Iterator[Sweep]:
     yield Sweep("gemm", "packing_prefetch_rows", (4, 8, 16), {"packing 1024x768": packing(1024, 768)})
     computed = {f"{m}x768 @ 768x768": computed_matmul(m, 768, 768) for m in (8, 16, 32)}
     yield Sweep("gemm", "max_rows_in_place", (4, 16, 32), computed)
-    narrow = {f"8x512 @ 512x{n}": computed_matmul(8, 512, n) for n in (64, 128, 256)}
-    yield Sweep("gemm", "min_columns_in_place", (64, 128, 256), narrow)
-    transposed = {f"transposed 1024x512 @ 512x{n}": transposed_matmul(1024, 512, n) for n in (64, 192, 512)}
-    yield Sweep("gemm", "min_copied_columns", (64, 192, 1024), transposed)
+    narrow = {f"8x512 @ 512x{n}": computed_matmul(8, 512, n) for n in (32, 64, 128)}
+    yield Sweep("gemm", "min_columns_in_place", (32, 64, 128), narrow)
+    transposed = {f"transposed 1024x512 @ 512x{n}": transposed_matmul(1024, 512, n) for n in (48, 192, 512)}
+    yield Sweep("gemm", "min_copied_columns", (24, 64, 256, 1024), transposed)
     yield Sweep(
         "gemm",
         "strided_prefetch_terms",
@@ -78,24 +166,18 @@ def gemm_sweeps() -> Iterator[Sweep]:
 
 
 def convolution_sweeps() -> Iterator[Sweep]:
-    layers = {"3x3 56x56x64": (56, 64, 64, 3, 1), "1x1 14x14x1024": (14, 1024, 256, 1, 1)}
-    convolutions = {name: convolution(layer) for name, layer in layers.items()}
     stem = {"7x7/2 224x224x3": convolution((224, 3, 64, 7, 2))}
-    yield Sweep("conv", "unit_rows", (48, 96, 192), convolutions)
-    yield Sweep("conv", "max_block_terms", (512, 1024, 2048), convolutions)
     yield Sweep("conv", "band_rows", (256, 512, 1024), stem)
     yield Sweep("conv", "max_interleaved_channels", (1, 4), stem)
     thin = {f"3x3 56x56x{channels}": convolution((56, channels, 64, 3, 1)) for channels in (4, 8, 16)}
     yield Sweep("conv", "max_im2row_channels", (2, 8, 16), thin)
     fused = {"56x56x64": winograd(56, 64, 64), "28x28x128": winograd(28, 128, 128)}
     deep = {"14x14x256": winograd(14, 256, 256), "7x7x512": winograd(7, 512, 512)}
-    yield Sweep("winograd", "fused_group_tiles", (12, 24, 48), fused)
     yield Sweep("winograd", "separate_group_tiles", (32, 64, 128), deep)
     yield Sweep("winograd", "max_fused_channels", (64, 160, 512), fused | deep)
     yield Sweep("winograd", "prefetch_tiles", (1, 2, 4), fused)
     yield Sweep("winograd", "min_groups", (4, 8, 16), fused | deep)
     gradients = {"3x3 28x28x64": weight_gradient(28, 64, 64), "3x3 7x7x256": weight_gradient(7, 256, 256)}
-    yield Sweep("weight_gradient", "block_pixels", (64, 128, 256), gradients)
     yield Sweep("weight_gradient", "min_unit_taps", (4, 8, 16), gradients)
 
 
@@ -114,7 +196,6 @@ def attention_sweeps() -> Iterator[Sweep]:
     yield Sweep("attention", "decode_key_block", (128, 256, 512), decode)
     yield Sweep("attention", "split_keys", (256, 512, 1024), decode)
     yield Sweep("attention", "value_rows", (4, 8, 16), decode)
-    yield Sweep("attention", "prefetch_floats", (1152, 2304, 4608), decode)
     yield Sweep(
         "attention", "min_prefetch_rows", (4, 8, 16), {"12 x 1 x 1024 x 512": attention(12, 1, 1024, 512)}
     )
@@ -128,7 +209,6 @@ def attention_sweeps() -> Iterator[Sweep]:
 
 def image_sweeps() -> Iterator[Sweep]:
     images = {"3x3 112x112x64": depthwise(112, 64), "3x3 14x14x512": depthwise(14, 512)}
-    yield Sweep("channels_last", "cache_budget_bytes", (1 << 16, 1 << 18, 1 << 20), images)
     yield Sweep("channels_last", "channel_step", (32, 64, 128), images)
     yield Sweep(
         "channels_last",
@@ -158,7 +238,6 @@ def image_sweeps() -> Iterator[Sweep]:
         "56x56, 24 to 144": pointwise_depthwise(56, 24, 144),
     }
     yield Sweep("pointwise_depthwise", "group_rows", (2, 4, 8), fused)
-    yield Sweep("pointwise_depthwise", "ring_bytes", (1 << 17, 1 << 19, 1 << 21), fused)
     yield Sweep("pointwise_depthwise", "min_bands", (1, 4, 8), fused)
     yield Sweep("pointwise_depthwise", "max_bands", (4, 16, 32), fused)
     yield Sweep("pointwise_depthwise", "min_band_ratio", (4, 8, 16), fused)

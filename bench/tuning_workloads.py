@@ -90,7 +90,7 @@ def transposed_matmul(m: int, k: int, n: int) -> Workload:
     """A product of a transposed matrix, which is copied where that pays."""
 
     def steps() -> Sequence[Step]:
-        a, copies = with_dense_rows(tensor(k, m).permute((1, 0)), n, "a")
+        a, copies = with_dense_rows(tensor(k, m).permute((1, 0)), n, "a", host_target())
         return [*copies, *matmul_steps(a, pack_constant(draw(k, n), host_target()), tensor(m, n))]
 
     return steps

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.measure.timing import EngineTiming
 from test_zoo import import_benchmark
 
@@ -110,11 +111,49 @@ def test_every_sweep_varies_a_field_of_the_tables() -> None:
 
 def test_the_page_lists_the_choices_that_are_slower_than_the_best() -> None:
     tuning = import_benchmark("tuning")
-    slow = tuning.Result(("gemm.k_block", "2x2"), "1", 1.0, {"1": 1.0, "2": 0.9})
-    fast = tuning.Result(("gemm.unit_rows", "2x2"), "1", 1.0, {"1": 1.0, "2": 0.99})
-    page = tuning.page([slow, fast], [])
-    assert "- gemm.k_block, 2x2: 2, 10.0%" in page and "- gemm.unit_rows" not in page
-    assert "| gemm.unit_rows | 2x2 | 1 | 2 | 1e+03 ms | 1: 1.00, 2: 0.99 | 1.0% |" in page
+    slow = tuning.Result("gemm.k_block", "2x2", "1", "2", 1.0, {"1": 1.0, "2": 0.8})
+    fast = tuning.Result("gemm.unit_rows", "2x2", "1", "", 1.0, {"1": 1.0, "2": 0.99})
+    page = tuning.page({"x86-64-v3": [slow, fast]})
+    assert "| x86-64-v3 | tables | 2 | 13.0% | 25.0% | gemm.k_block = 1 for 2x2 (25.0%; best: 2) |" in page
+    assert "| x86-64-v3 | model | 1 | 0.0% | 0.0% | none |" in page
+    row = "| gemm.k_block | 2x2 | x86-64-v3 | 1 | 2 | 2 | 1e+03 ms | **25.0%** | 0.0% | 1: 1.00, 2: 0.80 |"
+    assert row in page.partition("## Other fields")[0]
+    row = "| gemm.unit_rows | 2x2 | x86-64-v3 | 1 |  | 2 | 1e+03 ms | 1.0% |  | 1: 1.00, 2: 0.99 |"
+    assert row in page.partition("## Other fields")[2]
+
+
+def test_a_choice_that_is_slower_is_measured_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second time it is slower by less: 1 / 0.98."""
+    cases = import_benchmark("tuning_cases")
+    times = iter([{"1": [3.0, 1.0], "2": [0.9, 3.0]}, {"1": [1.0, 3.0], "2": [3.0, 0.98]}])
+    rounds = []
+
+    def measure(runs: dict[str, object], count: int, *, cold: bool) -> dict[str, list[float]]:
+        rounds.append((sorted(runs), count, cold))
+        return next(times)
+
+    monkeypatch.setattr(cases, "measure_in_turn", measure)
+    runs = {"1": print, "2": print}
+    result = cases.Method(rounds=5, least=True).measure(("f", "s"), "1", "2", runs, cold=False)
+    assert rounds == [(["1", "2"], 5, False), (["1", "2"], 10, False)]
+    assert (result.seconds, result.ratios) == (1.0, {"1": 1.0, "2": 0.98})
+
+
+def test_the_analytical_model_of_tiles_and_caches() -> None:
+    """32 registers: 4 x 6 accumulators, 4 of the panel, 1 of A; 16: 3 x 4 + 3 + 1.  A cache of 8 ways with 2 of them in use."""
+    model = import_benchmark("tuning_model")
+    wide, narrow = (replace(host_target(), registers=n) for n in (32, 16))
+    assert [model.tile_rows(vectors, wide) for vectors in (4, 3, 2, 1)] == [6, 9, 10, 10]
+    assert [model.tile_rows(vectors, narrow) for vectors in (3, 2, 1)] == [4, 6, 10]
+    assert model.Cache(1 << 20, 8).rows(1024, resident=(1 << 17) + 1) == 5 * 128
+    assert model.Cache(1 << 20, 8).rows(1024, resident=1 << 20) == 0
+    assert (model.nearest((2, 4, 8), 5.6), model.nearest((2, 4, 8), 5.7), model.nearest((2, 4), 0)) == (
+        4,
+        8,
+        2,
+    )
+    assert (model.at_least((2, 4, 8), 2.1), model.at_least((2, 4), 9)) == (4, 4)
+    assert model.count("0-3,8,10-11") == 7
 
 
 def test_limits_are_relative_to_our_time_and_to_the_faster_peer() -> None:
@@ -149,3 +188,28 @@ def test_exported_cases_are_read_back(tmp_path: Path) -> None:
     for _ in range(2):
         cases = module.MeasuredCases(tmp_path / "cases.jsonl")
         assert exported.case_of(cases.measure(("m",), lambda: asdict(case))) == case
+
+
+def test_classes_are_compared_with_the_faster_peer() -> None:
+    classes, cases = import_benchmark("classes"), import_benchmark("class_cases")
+    first = cases.ClassRow("networks", "m", {"sardonyx": 2.0, "onnxruntime": 4.0, "openvino": 3.0})
+    second = cases.ClassRow("networks", "n", {"sardonyx": 2.0, "onnxruntime": 1.0})
+    alone = cases.ClassRow("networks", "o", {"sardonyx": 2.0})
+    result = classes.ClassResult("x86-64-v3", [first, second, alone], {"p": 0.89, "q": 0.9})
+    assert [classes.row_ratio(row) for row in (first, second)] == [1.5, 0.5]
+    assert math.isnan(classes.row_ratio(alone))
+    summary = "| x86-64-v3 | networks | 3 | 0.87 | n (0.50) | 1.50 | none |"
+    assert summary in classes.summary_table([result]).splitlines()
+    row = "| n | x86-64-v3 | 2e+03 | 1e+03 | fails | 0.50 |  |"
+    assert row in classes.family_table("networks", [result]).splitlines()
+    assert classes.share_table([result]).splitlines()[2:] == ["| p | **89%** |", "| q | 90% |"]
+
+
+def test_engines_with_other_outputs_are_in_no_row_of_a_class() -> None:
+    cases, latency = import_benchmark("class_cases"), import_benchmark("latency")
+    timed = {
+        "sardonyx": EngineTiming("sardonyx", 1, [2.0], 0.0),
+        "openvino": EngineTiming("openvino", 1, [0.1], math.nan),
+    }
+    row = cases.row_of("networks", latency.Case("m", 1, timed, latency.MEDIANS))
+    assert row.seconds == {"sardonyx": 2.0}

@@ -118,7 +118,7 @@ def _models_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def _no_progress_lines() -> Iterator[None]:
     """No lines about sessions that open slowly on a busy machine, which would be among what tests expect of a stream."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sardonyx._src.cli.output.activity.LINES_DELAY", 3600.0)
+        patch.setattr("sardonyx._src.runtime.session.activity.LINES_DELAY", 3600.0)
         yield
 
 
@@ -132,10 +132,18 @@ def _equal_draws(request: pytest.FixtureRequest) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _warnings_stay_visible() -> Iterator[None]:
-    """A test that silences the logger of the package would hide the warnings that later tests expect."""
+def _equal_logging() -> Iterator[None]:
+    """Loggers of the package are left as they were: others hide warnings that later tests expect, or show them more."""
+    before = {logger: (logger.level, logger.propagate, logger.disabled) for logger in package_loggers()}
     yield
-    assert logging.getLogger("sardonyx").isEnabledFor(logging.WARNING), "the test leaves logging silenced"
+    for logger in package_loggers():
+        level, logger.propagate, logger.disabled = before.get(logger, (logging.NOTSET, True, False))
+        logger.setLevel(level)
+
+
+def package_loggers() -> list[logging.Logger]:
+    known = logging.root.manager.loggerDict.items()
+    return [item for name, item in known if name.startswith("sardonyx") and isinstance(item, logging.Logger)]
 
 
 @cache

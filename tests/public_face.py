@@ -103,6 +103,13 @@ def training_model() -> sx.Model:
     return sx.from_text(training_text(PAIR, [SWAP]))
 
 
+def language_model() -> sx.Model:
+    """A decoder without caches of three tokens."""
+    return parse_model(
+        "g (int64[B,S] tokens) => (float[B,S,3] logits) <float[3,3] w = {0, 1, 0, 0, 0, 1, 1, 0, 0}> { logits = Gather(w, tokens) }"
+    )
+
+
 def training_session() -> sx.TrainingSession:
     return sx.TrainingSession(training_model(), engine="reference")
 
@@ -181,6 +188,41 @@ def session_options() -> dict[str, object]:
         "shapes": "inputs",
         "operators": [],
         "verify": "off",
+    }
+
+
+def report_fields() -> dict[str, object]:
+    return {
+        "scheme": "int4",
+        "layers": (),
+        "kept": (),
+        "outputs": (),
+        "runs": 1,
+        "is_random": True,
+        "bytes": (2, 1),
+        "seconds": (2.0, 1.0),
+    }
+
+
+def quantization_report() -> sx.QuantizationReport:
+    return sx.QuantizationReport(**report_fields())  # type: ignore[arg-type]
+
+
+def quantize_options() -> dict[str, object]:
+    return {
+        "model": model(),
+        "scheme": "int4",
+        "data": None,
+        "algorithm": "nearest",
+        "block": 32,
+        "symmetric": True,
+        "nodes": ["a*"],
+        "exclude": ["b*"],
+        "force": True,
+        "rounds": 0,
+        "seed": 0,
+        "dims": {"N": 2},
+        "progress": lambda done, total: None,
     }
 
 
@@ -488,6 +530,34 @@ CALLS: dict[str, Callable[[], Call]] = {
     "sardonyx.TrainingSession.infer": lambda: Call(training_session().infer, {"feeds": {}, "outputs": None}),
     "sardonyx.TrainingSession.save": lambda: Call(training_session().save, {"target": "trained.onnx"}),
     "sardonyx.TrainingSession.checkpoint": lambda: Call(training_session().checkpoint, {}),
+    "sardonyx.Generator": lambda: Call(
+        sx.Generator,
+        {
+            "source": language_model(),
+            "tokenizer": None,
+            "chat_template": "{{ messages }}",
+            "context": 8,
+            "end_tokens": [1],
+            "start_tokens": [1],
+            "encoder": None,
+            "roles": {"tokens": "tokens"},
+            "sizes": {},
+            "prefix_bytes": 1,
+            "draft": "lookup",
+            "draft_tokens": 2,
+        },
+    ),
+    "sardonyx.Generator.generate": lambda: Call(
+        sx.Generator(language_model()).generate, {"prompt": [1], "inputs": {}, "cancellation": None}
+    ),
+    "sardonyx.Generator.stream": lambda: Call(
+        lambda **options: list(sx.Generator(language_model()).stream(**options)),
+        {"prompt": [1], "inputs": {}, "cancellation": None, "advance": None},
+    ),
+    "sardonyx.Generator.astream": lambda: Call(
+        sx.Generator(language_model()).astream, {"prompt": [1], "inputs": {}}
+    ),
+    "sardonyx.Generator.encode": lambda: Call(sx.Generator(language_model()).encode, {"prompt": [1]}),
     "sardonyx.check": lambda: Call(sx.check, check_options()),
     "sardonyx.convert": lambda: Call(
         sx.convert, {"model": model(), "opset": 22, "sets": {"": 22}, "ir_version": 11}
@@ -499,6 +569,14 @@ CALLS: dict[str, Callable[[], Call]] = {
     "sardonyx.load": lambda: Call(sx.load, {"source": saved_model(), "copy": True, **options()}),
     "sardonyx.load_operator_set": lambda: Call(sx.load_operator_set, {"source": saved_operator_set()}),
     "sardonyx.operator": lambda: Call(sx.operator, operator_options()),
+    "sardonyx.Quantization": lambda: Call(
+        sx.Quantization, {"model": model(), "report": quantization_report()}
+    ),
+    "sardonyx.QuantizationReport": lambda: Call(sx.QuantizationReport, report_fields()),
+    "sardonyx.QuantizationReport.as_json": lambda: Call(quantization_report().as_json, {}),
+    "sardonyx.QuantizationReport.rows": lambda: Call(quantization_report().rows, {}),
+    "sardonyx.QuantizationReport.summary": lambda: Call(quantization_report().summary, {}),
+    "sardonyx.quantize": lambda: Call(sx.quantize, quantize_options()),
     "sardonyx.optimize": lambda: Call(sx.optimize, optimize_options()),
     "sardonyx.save": lambda: Call(sx.save, save_options()),
     "sardonyx.save_operator_set": lambda: Call(
@@ -662,6 +740,7 @@ ERRORS: dict[str, Mapping[str, object]] = {
     "Located": LOCATED,
     "FileChanged": {**WHY, "path": "m.onnx"},
     "InputError": {**WHY, "name": "x"},
+    "CertificateError": {**WHY, "name": "certificate"},
     "OutputError": {**WHY, "name": "x"},
     "UnsupportedOperator": {**OPERATOR, "facet": "kernel", "hint": ""},
     "InferenceError": {**LOCATED, "about": ""},

@@ -1,7 +1,8 @@
 """Shares of tests that make one claim of many cases: each version of the sources runs another share of them.
 
 `make test` runs a share of the tests with parameters, which a digest of the compiler's sources chooses, and `make tests SHARE=rest`
-the others, so that both together run every test.  Tests without parameters belong to the first, but for random samples.
+the others, so that both together run every test.  Tests without parameters belong to the first, but for random samples and
+for files whose tests take long.
 """
 
 from __future__ import annotations
@@ -21,13 +22,34 @@ assert SHARE in ("all", "rotating", "rest"), f"SARDONYX_SHARE must be all, rotat
 ROTATING = {
     "": 8,
     "check/test_check_rules": 1,  # each rule is a claim of its own
+    "conformance/test_target_classes": 24,  # each starts processes that run hundreds of cases
     "ops/": 4,  # each case is a sentence of the specification
+}
+
+# The same for all tests of files that take long, of a subject that faster tests of other files have, too.
+LONG = {
+    "cli/test_warm_verb": 4,
+    "compile/test_kernel_probes": 8,
+    "conformance/test_classes_without_fma": 8,
+    "conformance/test_conversions": 4,
+    "project/test_recipes": 3,
+    "proto/test_binary_laws": 4,
+    "proto/test_json": 4,
+    "proto/test_text_round_trip": 4,
+    "runtime/test_machine_library": 4,
+    "serve/test_framing": 3,
+    "serve/test_hostile": 3,
+    "serve/test_processes": 4,
+    "train/test_fit": 4,
 }
 
 
 def one_in(test: str) -> int:
     """Of how many tests like this one a share has one; 1 for a test that belongs to every share."""
     name = test.removeprefix("tests/")
+    long = next((count for start, count in LONG.items() if name.startswith(start)), None)
+    if long is not None:
+        return long
     return ROTATING[max(filter(name.startswith, ROTATING), key=len)] if "[" in name else 1
 
 

@@ -13,8 +13,8 @@ from sardonyx._src import schema
 from source_facts import facts_of
 
 ORDER = (
-    "bytecode_finder dataclass errors threads phases arguments suggestions docpages formatters dtypes ir schema proto io ops infer interp convert build grad check rewrite tools "
-    "compile runtime train compat measure view score serve cli"
+    "bytecode_finder method_templates dataclass logs errors threads phases arguments suggestions docpages formatters dtypes ir schema proto io ops infer interp convert build grad check rewrite tools "
+    "compile runtime train compat measure quantize view score generate serve cli"
 ).split()  # docs/architecture.md lists them so
 COMPILER_ORDER = (
     "codegen linker executor program llvm kernels prepare partition layouts lower printing".split()
@@ -23,7 +23,7 @@ GEMM_ORDER = "tile packing floats integer bf16 unpacked".split()  # docs/archite
 PROGRAM_ORDER = "operands steps memory encoding verification".split()
 PARTITION_ORDER = "regions operands fusion quantized patterns partitioner".split()
 SERVICE_ORDER = (
-    "protocol batching models settings rest operation grpc service".split()
+    "protocol batching models settings rest openai operation grpc service".split()
 )  # docs/architecture/serving.md lists them so
 INDEPENDENT = {"ir", "schema", "proto"}  # do not import one another
 # Modules that need each other's types, as parts of one recursive definition: no order of them says more than any other.
@@ -65,6 +65,7 @@ FILES_THAT_NAME_OPERATORS = {
     "compile/partition/fusion/rounding.py": "recognizes one pattern, Casts to half precision and back",
     "compile/partition/fusion/row_programs.py": "sums of rows are one operator, ReduceSum",
     "compile/prepare/decompose.py": "the table of decompositions, one line each",
+    "compile/prepare/fed_counts.py": "follows one number through operators that only change its type or shape",
     "compile/prepare/class_numbers.py": "rewrites one pattern, classifiers whose labels are strings",
     "compile/prepare/execution_order.py": "recognizes one pattern, products of scales",
     "compile/prepare/dequantized_constants.py": "recognizes one pattern, dequantized weights",

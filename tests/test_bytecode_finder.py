@@ -7,6 +7,7 @@ import py_compile
 import subprocess
 import sys
 from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
 from pathlib import Path
 
 import pytest
@@ -73,10 +74,18 @@ def test_a_file_that_is_valid_by_its_hash_is_left_to_the_standard_finder(package
     assert BytecodeFinder(PACKAGE).find_spec(f"{PACKAGE}.item", [str(package)]) is None
 
 
-def test_code_that_was_compiled_elsewhere_is_left_to_the_standard_finder(package: Path) -> None:
+def test_code_that_was_compiled_elsewhere_gets_the_names_of_the_files_that_are_here(package: Path) -> None:
+    (package / "item.py").write_text("def f():\n    return lambda: 1\n")
+    py_compile.compile(str(package / "item.py"), doraise=True)
     moved = package.with_name("moved")
     package.rename(moved)
-    assert BytecodeFinder(PACKAGE).find_spec(f"{PACKAGE}.item", [str(moved)]) is None
+    spec = BytecodeFinder(PACKAGE).find_spec(f"{PACKAGE}.item", [str(moved)])
+    assert spec is not None
+    module = module_from_spec(spec)
+    assert isinstance(spec.loader, BytecodeLoader)
+    spec.loader.exec_module(module)
+    files = {code.co_filename for code in (module.f.__code__, module.f().__code__)}
+    assert files == {module.__file__} == {str(moved / "item.py")}
 
 
 def test_a_module_can_be_reloaded(package: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import pytest
 
 from sardonyx._src.dataclass import Placeholder, dataclass
+from sardonyx._src.method_templates import compile_method
 
 T = TypeVar("T")
 Decorator = Callable[..., Any]
@@ -289,3 +290,50 @@ def test_threads_may_use_a_class_first_at_the_same_time() -> None:
         for thread in threads:
             thread.join()
         assert results == [True] * 4
+
+
+def test_classes_of_one_shape_share_compiled_code() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Size:
+        width: int
+        height: int = 3
+
+    assert Size(4) == Size(4, 3)
+    compiled = compile_method.cache_info().misses
+
+    @dataclass(frozen=True, slots=True)
+    class Span:
+        first: str = "a"
+        last: str = "b"
+
+    assert Span() == Span("a", last="b") != Span("c")
+    assert compile_method.cache_info().misses == compiled
+    assert (Size(1).width, Span().first) == (1, "a")
+
+
+def misordered(decorator: Decorator) -> type:
+    @decorator(slots=True)
+    class Point:
+        y: int = 2
+        x: int  # that is the fault
+
+    return Point
+
+
+def test_fields_without_default_come_first() -> None:
+    """The standard decorator refuses the class, the other one its first use."""
+    with pytest.raises(TypeError, match="non-default argument 'x' follows default argument"):
+        misordered(dataclass)(1)
+    with pytest.raises(TypeError, match="non-default argument 'x' follows default argument"):
+        misordered(dataclasses.dataclass)
+
+
+def test_objects_that_contain_themselves_have_a_text() -> None:
+    @dataclass(slots=True)
+    class Loop:
+        name: str
+        inner: object = None
+
+    loop = Loop("a")
+    loop.inner = loop
+    assert repr(loop).endswith("Loop(name='a', inner=...)")

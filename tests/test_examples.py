@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import sardonyx as sx
 
@@ -44,7 +45,7 @@ def test_the_model_says_how_sure_it_is() -> None:
     assert np.array_equal(probability.argmax(axis=1), np.asarray(out["digit"]))
 
 
-def test_the_character_model_learns_and_writes() -> None:
+def test_the_character_model_learns_and_writes(tmp_path: Path) -> None:
     command = [
         sys.executable,
         "-W",
@@ -54,9 +55,16 @@ def test_the_character_model_learns_and_writes() -> None:
         "2",
         "--limit",
         "12000",
+        "--out",
+        str(tmp_path / "characters"),
     ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     losses = [float(loss) for loss in re.findall(r"held-out text loss ([0-9.]+)", done.stderr)]
     assert len(losses) == 2 and losses[1] < losses[0] < 4.5
     assert len(done.stdout) > 300
+    generator = sx.Generator(tmp_path / "characters")  # reads 24 characters at a time
+    text = generator.generate(done.stdout[:24], max_tokens=300, temperature=0.5).text
+    assert done.stdout == f"{done.stdout[:24]}{text}\n"
+    with pytest.raises(sx.InputError, match="the prompt must have at least 24 tokens"):
+        generator.generate("short")

@@ -14,14 +14,15 @@ import pytest
 import sardonyx
 import sardonyx.backend as public_backend
 import sardonyx.errors as public_errors
+import sardonyx.generate as public_generate
 import sardonyx.ir as public_ir
 import sardonyx.tools as public_tools
 import sardonyx.train as public_train
 
 NAMES = """
-    Builder CancellationToken CancelledError CompilationError CompilerWarning ConversionError DataType DecodeError Diagnostic DifferentiationError EvaluationError ExternalDataError FileChanged InferenceError InputError InvalidModel
-    JsonError LimitError Limits MissingPackage Model Operand OperatorSet OptimizationError OptimizationReport OutputError Policy Predictor Report RunLimits SardonyxError Scorer Session SessionStats ShapeWarning SparseTensor Tensor TextError TrainingDiverged TrainingSession UnsupportedOperator UnsupportedProcessor VerificationError
-    check convert from_json from_onnx from_text gradient infer load load_operator_set operator optimize save save_operator_set score to_json to_onnx to_python to_text view
+    Builder CancellationToken CancelledError CertificateError CompilationError CompilerWarning ConversionError DataType DecodeError Diagnostic DifferentiationError EvaluationError ExternalDataError FileChanged Generator InferenceError InputError InvalidModel
+    JsonError LimitError Limits MissingPackage Model Operand OperatorSet OptimizationError OptimizationReport OutputError Policy Predictor Quantization QuantizationReport Report RunLimits SardonyxError Scorer Session SessionStats ShapeWarning SparseTensor Tensor TextError TrainingDiverged TrainingSession UnsupportedOperator UnsupportedProcessor VerificationError
+    check convert from_json from_onnx from_text gradient infer load load_operator_set operator optimize quantize save save_operator_set score to_json to_onnx to_python to_text view
 """.split()
 
 
@@ -64,7 +65,7 @@ def test_importing_loads_no_heavy_library() -> None:
 
 
 def test_public_modules_are_attributes_of_the_package() -> None:
-    names = ("backend", "compat", "errors", "ir", "plugins", "tools", "train")
+    names = ("backend", "compat", "errors", "generate", "ir", "plugins", "tools", "train")
     code = f"import sardonyx as sx; print(*(getattr(sx, name).__name__ for name in {names}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == [f"sardonyx.{name}" for name in names]
@@ -86,7 +87,7 @@ def test_no_public_name_is_shadowed_by_a_package() -> None:
 
 @pytest.mark.parametrize(
     "module",
-    [public_ir, public_errors, public_backend, public_tools, public_train],
+    [public_ir, public_errors, public_backend, public_generate, public_tools, public_train],
     ids=lambda module: str(module.__name__),
 )
 def test_a_public_module_lists_what_it_exports(module: ModuleType) -> None:

@@ -23,6 +23,13 @@ def test_every_share_of_make_test_has_tests_without_parameters() -> None:
     assert not shares.is_in_share("tests/compile/test_norm_kernels.py::test_a_norm", "rest")
 
 
+def test_files_that_take_long_rotate_without_parameters() -> None:
+    tests = [f"tests/train/test_fit.py::test_{n}" for n in range(400)]
+    drawn = [test for test in tests if shares.is_in_share(test, "rotating")]
+    assert 60 < len(drawn) < 140, "a quarter"
+    assert all(any(Path(__file__).parent.glob(f"{start}*.py")) for start in shares.LONG)
+
+
 def test_other_sources_draw_other_tests() -> None:
     drawn = {seed: [t for t in TESTS if shares.is_in_share(t, "rotating", seed)] for seed in (b"a", b"b")}
     assert drawn[b"a"] != drawn[b"b"]

@@ -1,14 +1,17 @@
 """Train a language model of characters from nothing on the documents of this repository, and let it write.
 
-    python examples/characters/train.py --epochs 6
+    python examples/characters/train.py --epochs 6 --out characters
+    sardonyx generate characters "The compiler " --temperature 0.5 --max-tokens 300
 
 The model predicts the next character from the 24 before it: an embedding of each, a hidden layer, and a score for each character
-(Bengio et al., "A Neural Probabilistic Language Model", 2003).  With --folder, the run keeps checkpoints, metrics and curves.
+(Bengio et al., "A Neural Probabilistic Language Model", 2003).  With --out, model and tokenizer are written to a folder that `sardonyx generate` reads; with --folder, the run
+keeps checkpoints, metrics and curves.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
 
@@ -59,13 +62,30 @@ def build(characters: int) -> sx.Model:
 
 def write(model: sx.Model, alphabet: str, start: str, length: int) -> str:
     """Continues a text by drawing from the model's probabilities, sharpened."""
-    session, draw = sx.Session(model), np.random.default_rng(0)
+    generator = sx.Generator(model)
     numbers = [alphabet.index(c) for c in start]
-    for _ in range(length):
-        scores = np.asarray(session.run({"context": np.array([numbers[-CONTEXT:]], np.int64)})["scores"])[0]
-        odds = np.exp((scores - scores.max()).astype(np.float64) / 0.5)
-        numbers.append(int(draw.choice(len(alphabet), p=odds / odds.sum())))
-    return "".join(alphabet[i] for i in numbers)
+    written = generator.generate(numbers, max_tokens=length, temperature=0.5)
+    return start + "".join(alphabet[i] for i in written.tokens)
+
+
+def save(model: sx.Model, alphabet: str, folder: Path) -> None:
+    """Writes the model, and a tokenizer of the package tokenizers whose tokens are characters."""
+    folder.mkdir(parents=True, exist_ok=True)
+    sx.save(model, folder / "model.onnx")
+    vocabulary = {character: i for i, character in enumerate(alphabet)}
+    tokenizer = {
+        "version": "1.0",
+        "model": {"type": "WordLevel", "vocab": vocabulary, "unk_token": alphabet[0]},
+        "pre_tokenizer": {
+            "type": "Split",
+            "pattern": {"Regex": r"[\s\S]"},
+            "behavior": "Isolated",
+            "invert": False,
+        },
+        "decoder": {"type": "Fuse"},
+        "added_tokens": [],
+    }
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer), encoding="utf-8")
 
 
 def show(status: TrainingStatus) -> None:
@@ -82,6 +102,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--epochs", type=int, default=6)
     parser.add_argument("--folder", help="keep checkpoints, metrics and curves here")
+    parser.add_argument("--out", type=Path, help="write the model and its tokenizer to this folder")
     parser.add_argument("--limit", type=int, help="characters of the text to use (all)")
     args = parser.parse_args()
     text = read_text(args.limit)
@@ -105,6 +126,8 @@ def main() -> None:
         folder=args.folder,
         report=show,
     )
+    if args.out is not None:
+        save(result.model, alphabet, args.out)
     print(write(result.model, alphabet, text[:CONTEXT], 300))
 
 

@@ -35,6 +35,7 @@ PLACEHOLDERS = (
     "fixed.",
     "index.json",
     "config.json",
+    "genai_config.json",
     "models/",
 )
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from generate.encoder_decoders import write_encoder_decoders
+from generate.folders import write_language_models
 from page_code import assert_matches, blocks, run_page
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,6 +32,8 @@ NAMES = {str(path.relative_to(DOCS)): path for path in PAGES}
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("digits.onnx", "test.npz"):
         shutil.copy(ROOT / "examples/digits" / name, tmp_path)
+    write_language_models(tmp_path)
+    write_encoder_decoders(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
 

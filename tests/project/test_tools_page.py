@@ -22,6 +22,7 @@ def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     sx.save(parse_model(TEXT), "m.onnx")
     sx.save(parse_model("g (float[N,2] y) => (float[N,2] z) { b = Neg(y)  z = Relu(b) }"), "second.onnx")
+    sx.tools.certify("m.onnx", {"x": [[1.0, 2.0]]}).save("certificate.json")
 
 
 @pytest.mark.parametrize(("python", "command"), ROWS, ids=[command.split()[1] for _, command in ROWS])

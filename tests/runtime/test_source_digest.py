@@ -9,10 +9,12 @@ from pathlib import Path
 import sardonyx as sx
 from sardonyx._src.compile.llvm.sources import installation, record_path
 from sardonyx._src.runtime.identity.source_digest import (
+    PROGRAM_PACKAGES,
     installation_identity,
     package_identity,
     source_stamps,
 )
+from source_facts import facts_of
 
 
 def make_package(folder: Path) -> Path:
@@ -39,6 +41,21 @@ def test_only_files_that_affect_programs_are_stamped(tmp_path: Path) -> None:
         "_src/compile/__init__.py",
         "_src/compile/lower/conv.py",
     ]
+
+
+def test_the_packages_are_closed_under_imports() -> None:
+    """A package that a stamped one imports may determine programs, too; modules beside the packages are mechanisms only."""
+    root = Path(sx.__file__).parent
+    stamped = {name.removeprefix("_src/") for name in PROGRAM_PACKAGES}
+    imported = {
+        name.split(".")[2]
+        for package in PROGRAM_PACKAGES
+        for file in (root / package).rglob("*.py")
+        for name in facts_of(file).imports
+        if name.startswith("sardonyx._src.")
+    }
+    assert imported > {"ops", "ir"}
+    assert {name for name in imported if (root / "_src" / name).is_dir()} <= stamped
 
 
 def test_a_written_file_changes_the_identity(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """Identity of Sardonyx's own sources.  It is part of the names of cached programs, which are valid for these sources only.
 
 An installation is identified by the content of its RECORD, which lists the hashes of its files, so that the programs of
-an image of a container are valid wherever the image is unpacked.  The sources of a checkout are identified by stamps, since
-hashing them takes longer than opening a cached program.
+a container image are valid wherever the image is unpacked.  The sources of a checkout are identified by stamps (path,
+size, times), since hashing them takes longer than opening a cached program.
 """
 
 from __future__ import annotations
@@ -15,8 +15,14 @@ from pathlib import Path
 from sardonyx._src.compile.llvm.host_target import PathStamp, path_stamp
 from sardonyx._src.compile.llvm.sources import installation, record_path
 
-# The folders of the package with the sources that determine compiled programs.
-PROGRAM_PACKAGES = ("_src/compile", "_src/convert", "_src/infer", "_src/rewrite")
+# The folders with the sources that determine compiled programs: the compiler, what encodes and binds programs, and all
+# packages that these import, since bodies of operators, sizes and folded constants become parts of programs.
+PROGRAM_PACKAGES = tuple(
+    f"_src/{name}"
+    for name in (
+        "build", "compile", "convert", "dtypes", "grad", "infer", "interp", "io", "ir", "ops", "proto", "rewrite", "runtime", "schema", "tools",
+    )
+)  # fmt: skip
 
 
 def package_identity() -> str:
@@ -41,8 +47,8 @@ def installation_identity(package: str, version: str) -> str:
 def source_stamps(package: str) -> list[PathStamp]:
     """The stamps of the files of a package that determine programs; empty if they are not files."""
     stamps = sorted(s for name in PROGRAM_PACKAGES for s in folder_stamps(os.path.join(package, name)))
-    facade = os.path.join(package, "__init__.py")  # contains the version
-    return [path_stamp(facade, os.stat(facade)), *stamps] if stamps else []
+    version_file = os.path.join(package, "__init__.py")
+    return [path_stamp(version_file, os.stat(version_file)), *stamps] if stamps else []
 
 
 def folder_stamps(folder: str) -> Iterator[PathStamp]:
@@ -53,5 +59,7 @@ def folder_stamps(folder: str) -> Iterator[PathStamp]:
         for entry in entries:
             if entry.name.endswith(".py"):
                 yield path_stamp(entry.path, entry.stat())
-            elif "." not in entry.name and entry.name != "__pycache__":
+            elif (
+                "." not in entry.name and entry.name != "__pycache__"
+            ):  # a folder: no package has a dot in its name
                 yield from folder_stamps(entry.path)

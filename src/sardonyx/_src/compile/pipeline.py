@@ -6,7 +6,8 @@ Each stage is a function from one value to the next; every value can be verified
 2. partition: the graph as regions, each an anchor node with what is fused into its kernel, and guards.
 3. assign_layouts: the tensors that each region reads and writes; copies between layouts.
 4. lower: the steps of each region.  Updates of states are then moved right after what they depend on
-   (`early_updates`).  If the metadata of a training model ask for it, activations are recomputed (`recomputation`).
+   (`early_updates`).  `compile_bindings` adds the kernels of steps that bind sizes during a run, and LLVM compiles them
+   in the background.  If the metadata of a training model ask for it, activations are recomputed (`recomputation`).
    `in_place_outputs` then finds the outputs that a run may write in the memory of inputs.
 5. plan_memory: live ranges, in-place aliases, and where the buffers of the arena are.
 6. encode_program: i64 slots, size functions and relocations for the executor.
@@ -94,7 +95,7 @@ def compile_stages(
 ) -> tuple[LaidOutGraph, Executable]:
     """All stages of a model: the regions with their layouts, and the executable.
 
-    Sizes are expressions of limited length.  If sizes of a step exceed it, its region is refused; so is a region at
+    Expressions of sizes have a limited length.  If those of a step exceed it, its region is refused; so is a region at
     which the compiler fails, if that is tolerated.  The stages are then repeated, with the refused nodes as
     fallbacks.  Each repetition refuses more nodes, so that the repetitions end.
     """
@@ -102,7 +103,7 @@ def compile_stages(
     prepared = prepare_model(model, is_supported, defects, assumptions=assumptions, evaluate=evaluate)
     prepared = replace(prepared, precision=precision)
     if (prepared.sizes or prepared.data_dependent_sizes) and not has_interpreter("sizes", target):
-        start_worker()  # it loads LLVM meanwhile, for the size function
+        start_worker()  # it loads LLVM, which the size function needs, beside the stages
     refused: frozenset[Node] = frozenset()
     while True:
         try:
@@ -110,7 +111,7 @@ def compile_stages(
         except RefusedRegions as refusal:
             newly_refused = refusal.nodes - refused
             if defects is None or not newly_refused:
-                raise_defect(refusal)
+                raise_defect_of(refusal)  # returns if sizes were too long, which is no defect
             assert newly_refused, "a refused node must have no region"
             refused |= newly_refused
             if defects is not None:
@@ -151,7 +152,7 @@ def compile_prepared(
     return laid_out, executable
 
 
-def raise_defect(refusal: RefusedRegions) -> None:
+def raise_defect_of(refusal: RefusedRegions) -> None:
     """Raises the first defect that regions are refused for; returns if there is none."""
     for defect, error in zip(refusal.defects.values(), refusal.errors(), strict=True):
         raise defect if are_defects_fatal() else error

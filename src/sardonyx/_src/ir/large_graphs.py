@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sardonyx._src.ir.graph import Graph
-from sardonyx._src.ir.node import NOT_GRAPHS, Attribute, Node
+from sardonyx._src.ir.node import COMMON_NON_GRAPH_TYPES, Attribute, Node
 from sardonyx._src.ir.value import Value
 
 new = object.__new__
@@ -23,7 +23,8 @@ def append_node(
     """Adds a new node with one new output at the end of a graph, as `Node`, `Value` and `Graph.append` do.
 
     Reading or copying a graph of many small nodes is mostly the construction of these objects.  Setting their fields
-    here, without calls of constructors, halves the time.  The fields must be those that the constructors set.
+    here, without calls of constructors, halves the time.  The fields must be those that the constructors set
+    (`tests/ir/test_graph.py` compares them).
     """
     value, node = new(Value), new(Node)
     value.name = output
@@ -46,7 +47,7 @@ def append_node(
         slot += 1
     if attributes:
         for attribute in attributes.values():
-            if type(attribute.value) not in NOT_GRAPHS:
+            if type(attribute.value) not in COMMON_NON_GRAPH_TYPES:
                 for subgraph in attribute.graphs:
                     subgraph.parent = node
     node.graph = graph

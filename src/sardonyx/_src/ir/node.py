@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 MAX_SHOWN = 4  # inputs and outputs in the text of a node
 MAX_SLOT = 1 << 20  # largest position of an input of a node
-NOT_GRAPHS = frozenset((int, float, bytes, Tensor))  # frequent types of attribute values, for a quick test
+COMMON_NON_GRAPH_TYPES = frozenset(
+    (int, float, bytes, Tensor)
+)  # frequent types of attribute values, for a quick test
 OPERAND = (Value, type(None))  # the types of the inputs of a node
 AttributeScalar: TypeAlias = "float | int | bytes | Tensor | SparseTensor | Graph | Type"
 AttributeValue: TypeAlias = "AttributeScalar | tuple[AttributeScalar, ...] | None"
@@ -121,7 +123,7 @@ class Node(WithMetadata):
                 slot += 1
             if attributes:
                 for attribute in attributes.values():
-                    if type(attribute.value) not in NOT_GRAPHS:
+                    if type(attribute.value) not in COMMON_NON_GRAPH_TYPES:
                         for graph in attribute.graphs:
                             graph.parent = self
         except (AttributeError, TypeError, ValueError):
@@ -151,7 +153,9 @@ class Node(WithMetadata):
         result: tuple[Graph, ...] = ()
         for attribute in self.attributes.values():  # a loop, since every walk over a model asks every node
             kind = type(attribute.value)
-            if kind not in NOT_GRAPHS and (kind is not tuple or attribute.type is AttributeType.GRAPHS):
+            if kind not in COMMON_NON_GRAPH_TYPES and (
+                kind is not tuple or attribute.type is AttributeType.GRAPHS
+            ):
                 result += attribute.graphs
         return result
 

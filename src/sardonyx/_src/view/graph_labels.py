@@ -7,7 +7,11 @@ from sardonyx._src.view.page_data import NONE, DocumentData, GraphData
 
 
 def graph_labels(document: DocumentData) -> list[str]:
-    """The label of each graph, as `sardonyx._src.tools.graph_labels` defines it for models."""
+    """The label of each graph, as `sardonyx._src.tools.graph_labels` defines it for models.
+
+    That is `main`, `domain.name:overload` of a function, `training[0].algorithm`, or, for the graph of an attribute, the
+    label of the graph around it without `main`, the node and the attribute, as `loop.body`.
+    """
     labels = [""] * len(document["graphs"])
     for function in document["functions"]:
         overload = f":{function['overload']}" if function["overload"] else ""
@@ -26,7 +30,7 @@ def graph_labels(document: DocumentData) -> list[str]:
 
 
 def node_label(document: DocumentData, graph: GraphData, node: int) -> str:
-    """The name of a node, or that of its first output."""
+    """The name of a node; else that of its first output that is not omitted; else `node[number]`."""
     nodes, strings = graph["nodes"], document["strings"]
     if name := strings[nodes["name"][node]]:
         return name

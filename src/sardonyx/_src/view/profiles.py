@@ -112,7 +112,7 @@ def node_weights(document: ReadDocument, lengths: Mapping[str, int]) -> Weights:
 
 
 def place_steps(
-    document: ReadDocument, steps: Iterable[TimedNodes], weights: Weights, peak: float
+    document: ReadDocument, steps: Iterable[TimedNodes], weights: Weights, peak_flops: float
 ) -> ProfileData:
     """The profile of the nodes of the document, from the times of steps; steps that implement no node are left out."""
     places = NodePlaces(document.data)
@@ -127,7 +127,7 @@ def place_steps(
     for (step, paths), nodes in zip(placed, members, strict=True):
         table.add(step, nodes, paths, weights)
     return {
-        "unit": "seconds", "peakFlops": peak, "nodes": table.nodes, "regions": table.regions, "memory": [],
+        "unit": "seconds", "peakFlops": peak_flops, "nodes": table.nodes, "regions": table.regions, "memory": [],
     }  # fmt: skip
 
 
@@ -146,7 +146,9 @@ class ProfileTable:
     ) -> None:
         """Adds a step: divides its time among its nodes; the share of a call also goes to the nodes of the called function.
 
-        members: the nodes of the step in the main graph and nested graphs.  paths: the paths of its nodes.
+        members: the nodes of the step in the main graph and nested graphs.  paths: of each of its nodes; a path is a node,
+        then, if that is a call, a node of the called function, and so on.  At each depth the share of the call is divided
+        evenly among the nodes there.
         """
         first = len(self.regions)
         graphs = sorted({graph for graph, _ in members})
@@ -210,7 +212,7 @@ def absorb(graph: GraphData, regions: Sequence[set[int]]) -> None:
 def memory_steps(engine: NativeEngine, lengths: Mapping[str, int]) -> list[MemoryStep]:
     """The bytes that are live at each step, and for the peak the values that are live then."""
     try:
-        executable = engine.natives[0].executable
+        executable = engine.natives[0].executable  # the program that was used last
         held = held_memory(executable, lengths)
     except InputError:  # a size is only known during a run
         return []
@@ -220,9 +222,9 @@ def memory_steps(engine: NativeEngine, lengths: Mapping[str, int]) -> list[Memor
         totals[memory.first] += memory.bytes
         totals[memory.last + 1] -= memory.bytes
     live = [int(total) for total in np.cumsum(totals[:-1])]
-    peak = live.index(max(live)) if live else 0
+    peak_step = live.index(max(live)) if live else 0
     return [
-        {"step": action_title(action), "bytes": size, "values": names_at(held, i) if i == peak else []}
+        {"step": action_title(action), "bytes": size, "values": names_at(held, i) if i == peak_step else []}
         for i, (action, size) in enumerate(zip(actions, live, strict=True))
     ]
 
@@ -245,7 +247,7 @@ def read_stored_profile(document: ReadDocument, path: PathSource) -> ProfileData
                 str(row["kernel"]),
                 str(row["nodes"]).split("+"),
                 float(row["seconds"]),
-                round(row["flops"] * row["seconds"]),
+                round(row["flops"] * row["seconds"]),  # the file has rates per second
                 round(row["bytes"] * row["seconds"]),
             )
             for row in facts["by_step"]

@@ -62,7 +62,7 @@ def item_kind(item: LayoutItem) -> str:
 
 
 def item_anchor(item: LayoutItem) -> Node | None:
-    """The anchor of the item's region; None for copies."""
+    """The anchor of the item's region, or the node of a fallback; None for items of no region."""
     match item:
         case LaidOutRegion():
             return item.region.anchor
@@ -99,13 +99,13 @@ def format_tensors(item: LaidOutRegion[object], formatter: ProgramFormatter) -> 
         ", ".join(format_port(port, tensor, item, formatter) for port, tensor in ports)
         for ports in (read, written)
     )
-    return " -> ".join(texts).strip()
+    return " -> ".join(texts).strip()  # a region may read nothing, or write nothing
 
 
 def format_port(
     port: Read | Write, tensor: TensorView, item: LaidOutRegion[object], formatter: ProgramFormatter
 ) -> str:
-    """A tensor as the kernel sees it: [N, ..., C] if it is channels-last."""
+    """A tensor as the kernel sees it, with the note [N, ..., C] if it is channels-last and has more than two axes."""
     layout = resolve(port.layout, item.channels_last)
     note = f" {layout}" if isinstance(layout, ChannelsLast) and tensor.rank > 2 else ""
     return formatter.format_layout(tensor, port.value.name, note)

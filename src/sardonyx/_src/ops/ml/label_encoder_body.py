@@ -1,6 +1,7 @@
-"""The body of LabelEncoder for numbers, if the keys are integers in a small range: a table with an entry for each integer.
+"""The function body of LabelEncoder for numbers, if the keys are integers in a small range.
 
-Elements that are no key have the index after these entries; the entry there is the default.
+It is a table with an entry for each integer of the range, which is the default for integers that are no key.  All other
+elements read the entry after them, which is the default, too.
 """
 
 from __future__ import annotations
@@ -27,15 +28,15 @@ def body(inference: Inference) -> str:
         inference.fail(f"a body is known for keys in a range of {MAX_SPAN} only; got {first} to {last}")
     table = np.full(last - first + 2, default_of(inference, values.dtype), values.dtype)
     order = range(len(keys)) if inference.version >= 4 else reversed(range(len(keys)))
-    for i in order:  # the last of equal keys counts, and the first one before version 4
+    for i in order:  # of equal keys the last one counts, before version 4 the first one
         table[int(keys[i]) - first] = values[i]
     return f"""(X) => (Y) {{
       first = {scalar(first, dtype)}
       last = {scalar(last, dtype)}
-      is_high = GreaterOrEqual(X, first)
-      is_low = LessOrEqual(X, last)
-      is_inside = And(is_high, is_low)
-      {whole_text(inference, dtype, keys)}
+      is_from_first = GreaterOrEqual(X, first)
+      is_to_last = LessOrEqual(X, last)
+      is_inside = And(is_from_first, is_to_last)
+      {candidate_text(inference, dtype, keys)}
       integers = {"Identity" if dtype is DataType.INT64 else f"Cast <to = {DataType.INT64.value}>"}(X)
       start = {scalar(first, DataType.INT64)}
       shifted = Sub(integers, start)
@@ -77,10 +78,10 @@ def default_of(inference: Inference, dtype: np.dtype[np.generic]) -> object:
     return a.get({"f": "default_float", "i": "default_int64"}[kind])
 
 
-def whole_text(inference: Inference, dtype: DataType, keys: Array) -> str:
+def candidate_text(inference: Inference, dtype: DataType, keys: Array) -> str:
     """`is_candidate`: where an element in the range may be a key: floats that are whole numbers.
 
-    Before version 4, a zero with a sign is no key.
+    Before version 4, -0.0 is no key: its reciprocal is -infinity, which is below `lowest`.
     """
     if not dtype.is_float:
         return "is_candidate = Identity(is_inside)"

@@ -240,6 +240,7 @@ def visibility_text(inference: Inference) -> str:
     return "\n      ".join([*nodes, f"is_in_reach = Identity(all_{len(limits) - 1})"])
 
 
+# Its braces are literal; those of the next text are a template, where {} are the nodes of `before`.
 KEY_POSITIONS_TEXT = """
       none = Constant <value = int64 {0}> ()
       step = Constant <value = int64 {1}> ()

@@ -180,7 +180,7 @@ def pad_input(x: Array, windows: WindowGeometry, fill: object, context: RunConte
     extents = windows.extents
     inside = tuple(
         min(n, e - b) for n, e, b in zip(windows.size, extents, windows.before, strict=True)
-    )  # elements that some window covers
+    )  # elements that some window covers; none if 0 or negative
     x = x[full_slices(lead) + tuple(slice(max(n, 0)) for n in inside)]
     if x.shape[lead:] == extents:
         return x
@@ -255,4 +255,5 @@ def count_taps(windows: WindowGeometry, i: int, *, with_pads: bool) -> Array:
 def taps_below(windows: WindowGeometry, i: int, end: int) -> Array:
     """How many taps of each window of axis i lie before position `end` of the input: [out] int64."""
     first = np.arange(windows.out[i]) * windows.strides[i] - windows.before[i]
+    # Taps are at first, first + dilation and so on: ceil((end - first) / dilation) of them.
     return np.clip(-((first - end) // windows.dilations[i]), 0, windows.kernel[i])

@@ -7,11 +7,11 @@ Spec: ai.onnx DynamicSlice-1, experimental in the first releases, removed later.
 from __future__ import annotations
 
 from sardonyx._src.ops.api import Operator
-from sardonyx._src.ops.tensor.slice import evaluate, infer, value
+from sardonyx._src.ops.tensor.slice import evaluate_10, infer, value
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
 op = Operator("DynamicSlice")
-op.eval(1)(evaluate)
+op.eval(1)(evaluate_10)
 op.infer(1)(infer)
 op.value(1)(value)
 

@@ -26,8 +26,8 @@ op = Operator(
     moves_data=True,
     under_permutation="slice",
     size_rule="slice_ends",
-    sizes_input=2,
-    parameters=(1, 2, 3, 4),
+    sizes_input=2,  # the ends may be sizes of data
+    parameters=(1, 2, 3, 4),  # they say what is computed of input 0
 )
 Ranges = tuple[
     Sequence[Dim], Sequence[Dim], Sequence[int], Sequence[Dim]
@@ -35,14 +35,14 @@ Ranges = tuple[
 
 
 @op.eval(1)
-def eval_1(
+def evaluate_1(
     data: Array, *, starts: tuple[int, ...], ends: tuple[int, ...], axes: tuple[int, ...] | None = None
 ) -> Array:
     return slice_array(data, starts, ends, axes)
 
 
 @op.eval(10, 11, 13)
-def evaluate(
+def evaluate_10(
     data: Array, starts: Array, ends: Array, axes: Array | None = None, steps: Array | None = None
 ) -> Array:
     """starts, ends, axes, steps: [n] int32 or int64, one entry for each sliced axis."""
@@ -57,7 +57,7 @@ def convert_1_to_10(adapter: Adapter) -> AdaptedNode:
 
 
 @op.convert((10, 1))
-def to_1(adapter: Adapter) -> AdaptedNode:
+def convert_10_to_1(adapter: Adapter) -> AdaptedNode:
     steps = adapter.inference.constant(4)
     if adapter.optional(4) is not None and (steps is None or (steps != 1).any()):
         adapter.refuse("steps must be known to be 1 for Slice-1")

@@ -15,7 +15,7 @@ from sardonyx._src.ops.training.optimizer_operands import (
     by_kind,
     by_tensor,
     infer_optimizer,
-    single,
+    only_number,
 )
 
 op = Operator("Adagrad", TRAINING_DOMAIN, tolerance="rounding")
@@ -31,7 +31,7 @@ def evaluate(
     R: Array, T: Array, *inputs: Array, decay_factor: float, epsilon: float, norm_coefficient: float
 ) -> tuple[Array, ...]:
     """inputs: tensors, gradients, accumulated squared gradients; results: new tensors, new squared gradients."""
-    rate = single(R, "R") / (1 + single(T, "T") * decay_factor)
+    rate = only_number(R, "R") / (1 + only_number(T, "T") * decay_factor)
     results = []
     for X, G, H in by_tensor(inputs, 3):
         regularized = norm_coefficient * X + G

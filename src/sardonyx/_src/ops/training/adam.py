@@ -17,7 +17,7 @@ from sardonyx._src.ops.training.optimizer_operands import (
     by_kind,
     by_tensor,
     infer_optimizer,
-    single,
+    only_number,
 )
 
 op = Operator("Adam", TRAINING_DOMAIN, tolerance="rounding")
@@ -40,7 +40,7 @@ def evaluate(
     norm_coefficient_post: float,
 ) -> tuple[Array, ...]:
     """inputs: tensors, gradients, mean gradients, mean squared gradients; results: new values of all these except gradients."""
-    rate, steps = single(R, "R"), single(T, "T")
+    rate, steps = only_number(R, "R"), only_number(T, "T")
     if steps > 0:  # the means start at zero, so that they are too small at first
         rate *= math.sqrt(1 - beta**steps) / (1 - alpha**steps)
     results = []

@@ -14,7 +14,7 @@ from sardonyx._src.ops.training.optimizer_operands import (
     by_kind,
     by_tensor,
     infer_optimizer,
-    single,
+    only_number,
 )
 from sardonyx._src.ops.traits import enum_values
 
@@ -36,8 +36,8 @@ def evaluate(
     """inputs: tensors, gradients, momenta; results: new tensors, new momenta.  The first step (T = 0) has beta 1."""
     if mode not in MOMENTUM_MODES:
         raise EvaluationError(f"mode must be 'standard' or 'nesterov'; got {mode!r}")
-    rate = single(R, "R")
-    share = beta if single(T, "T") > 0 else 1.0
+    rate = only_number(R, "R")
+    share = beta if only_number(T, "T") > 0 else 1.0
     results = []
     for X, G, V in by_tensor(inputs, 3):
         regularized = norm_coefficient * X + G

@@ -15,9 +15,14 @@ TRAINING_DOMAIN = "ai.onnx.preview.training"
 
 
 def by_tensor(inputs: Sequence[Array], kinds: int) -> list[tuple[Array, ...]]:
-    """For each tensor: the tensor, its gradient and its states, which are `kinds` arrays of one shape and type."""
+    """For each tensor: the tensor, its gradient and its states.
+
+    kinds: the number of these arrays, which have one shape and type.
+    """
     if not inputs or len(inputs) % kinds:
-        raise EvaluationError(f"the number of tensors must be a multiple of {kinds}; got {len(inputs)}")
+        raise EvaluationError(
+            f"the number of tensors, gradients and states must be a multiple of {kinds}; got {len(inputs)}"
+        )
     count = len(inputs) // kinds
     groups = [tuple(inputs[i::count]) for i in range(count)]
     for i, (first, *others) in enumerate(groups):
@@ -34,7 +39,8 @@ def by_kind(results: Sequence[tuple[Array, ...]]) -> tuple[Array, ...]:
     return tuple(np.asarray(x) for column in zip(*results, strict=True) for x in column)
 
 
-def single(x: Array, what: str) -> float:
+def only_number(x: Array, what: str) -> float:
+    """The only element of an array; what: its name in messages."""
     if x.size != 1:
         raise EvaluationError(f"{what} must have one element; got shape {list(x.shape)}")
     return float(x.item())
@@ -46,7 +52,9 @@ def infer_optimizer(inference: Inference, kinds: int) -> list[Type | None]:
         check_one_element(inference, i, name)
     tensors = [inference.tensor(i) for i in range(2, len(inference.inputs))]
     if not tensors or len(tensors) % kinds:
-        inference.fail(f"the number of tensors must be a multiple of {kinds}; got {len(tensors)}")
+        inference.fail(
+            f"the number of tensors, gradients and states must be a multiple of {kinds}; got {len(tensors)}"
+        )
     count = len(tensors) // kinds
     types: list[Type | None] = []
     for i in range(count):
@@ -59,4 +67,4 @@ def infer_optimizer(inference: Inference, kinds: int) -> list[Type | None]:
             inference, [x.shape for x in group], f"the shapes of tensor {i}, its gradient and its states"
         )
         types.append(TensorType(group[0].dtype, shape) if group else None)
-    return types * (kinds - 1)
+    return types * (kinds - 1)  # all but the gradients

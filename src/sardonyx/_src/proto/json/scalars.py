@@ -19,7 +19,7 @@ from sardonyx._src.proto.record import RANGES, Field, brief, value_error
 MAX_FLOAT32 = float(np.finfo(np.float32).max)
 ARRAY_TYPES = {"int32": "i", "int64": "q", "uint64": "Q"}
 LAST_INT64 = RANGES["int64"][-1]
-FEW_FLOATS = 64  # shorter lists of floats are converted faster one by one
+MIN_BULK_FLOATS = 64  # shorter lists of floats are converted faster one by one
 Scalars: TypeAlias = "Sequence[Any] | np.ndarray[Any, Any]"
 ListWriter: TypeAlias = Callable[[Scalars, str], str | None]
 
@@ -87,6 +87,7 @@ def write_strings(values: Scalars, separator: str) -> str | None:
         text = separator.join(map(quote, values))
     except TypeError:
         return None
+    # Escaped text may have surrogates, which are no text: it is checked string by string.
     return text if "\\u" not in text else None
 
 
@@ -98,7 +99,8 @@ def write_floats(values: Scalars, separator: str) -> str | None:
         singles = doubles.astype(np.float32)
         text, left_out = decimals_text(singles)
     others = doubles[left_out]
-    if not np.array_equal(np.isinf(others), np.isinf(singles[left_out])):  # out of range
+    # A finite double that is out of range is found one by one, so that the error names it.
+    if not np.array_equal(np.isinf(others), np.isinf(singles[left_out])):
         return None
     text = text[:-1].replace(",", separator)
     return text % tuple(map(single_text, others.tolist())) if left_out else text
@@ -115,7 +117,7 @@ def write_doubles(values: Scalars, separator: str) -> str | None:
 
 def doubles_of(values: Scalars) -> np.ndarray[Any, np.dtype[np.float64]] | None:
     """The values as an array, if they are many and all of them are floats."""
-    if len(values) < FEW_FLOATS:
+    if len(values) < MIN_BULK_FLOATS:
         return None
     if isinstance(values, np.ndarray):
         with np.errstate(invalid="ignore"):  # NumPy warns of signaling NaNs

@@ -148,15 +148,17 @@ def read_function(lexer: Lexer) -> FunctionProto:
     function.name = lexer.read_quotable_name("the function's name")
     if lexer.take("<"):
         for _ in lexer.iterate_items(">", "after an attribute of the function"):
-            read_parameter(lexer, function)
+            read_attribute_parameter(lexer, function)
     lexer.expect("(", "before the function's inputs")
     function.input = [
-        read_formal(lexer, function) for _ in lexer.iterate_items(")", "after an input of the function")
+        read_function_port(lexer, function)
+        for _ in lexer.iterate_items(")", "after an input of the function")
     ]
     lexer.expect("=>", "after the function's inputs")
     lexer.expect("(", "before the function's outputs")
     function.output = [
-        read_formal(lexer, function) for _ in lexer.iterate_items(")", "after an output of the function")
+        read_function_port(lexer, function)
+        for _ in lexer.iterate_items(")", "after an output of the function")
     ]
     if lexer.take("<"):
         for _ in lexer.iterate_items(">", "after a value info of the function"):
@@ -165,7 +167,7 @@ def read_function(lexer: Lexer) -> FunctionProto:
     return function
 
 
-def read_parameter(lexer: Lexer, function: FunctionProto) -> None:
+def read_attribute_parameter(lexer: Lexer, function: FunctionProto) -> None:
     """An attribute parameter: a name, or an attribute with its type or default."""
     if lexer.is_at("{"):
         function.attribute_proto.append(read(lexer, AttributeProto))
@@ -177,7 +179,7 @@ def read_parameter(lexer: Lexer, function: FunctionProto) -> None:
         function.attribute_proto.append(attribute)
 
 
-def read_formal(lexer: Lexer, function: FunctionProto) -> str:
+def read_function_port(lexer: Lexer, function: FunctionProto) -> str:
     """The name of an input or output; if it has a type, a value info is added to the function."""
     if not is_at_type(lexer):
         return lexer.read_quotable_name("a name, with or without a type")

@@ -74,7 +74,7 @@ class SizedPath:
         self.is_changing = False
 
     def read_outputs(self) -> Sequence[OutputShape]:
-        """Renews `outputs` for the sizes that native code has computed last."""
+        """Renews `outputs` and `is_large` for the sizes that native code has computed last, and marks the path as changing."""
         self.is_changing = True
         self.is_large = int(self.results[self.output_bytes]) >= MIN_ROUNDED_BYTES
         dims = self.dims.tolist()
@@ -100,7 +100,7 @@ class SizedPath:
         return self.fit(feeds) if self.is_changing or out is not None else True
 
     def fit(self, feeds: Mapping[str, object]) -> bool:
-        """Computes sizes for feeds; False if these cannot take the fast path."""
+        """Computes sizes for feeds, and runs nothing; False if these cannot take the fast path."""
         state = self.enter(*map(feeds.get, self.inputs))
         self.is_changing = state == RESIZED
         if self.is_changing:
@@ -162,6 +162,8 @@ def build_frame(
 def feed_checks(path: SizedPath) -> list[int]:
     """The expected properties of each feed: address of its element type, rank, two slots for each dim, and two of its count.
 
+    The count is the symbol whose length is the only element of the feed, or "".
+
     The first dim of a symbol binds it.
     """
     bound: set[str] = set()
@@ -178,8 +180,8 @@ def feed_checks(path: SizedPath) -> list[int]:
             use = entry_layout.COMPARES if name in bound else entry_layout.BINDS
             bound.add(name)
             checks += [address_of(path.fed_lengths, number), use]
-        is_fed = count != ""
-        place = address_of(path.fed_lengths, path.native.symbol_indices[count]) if is_fed else 0
+        is_count = bool(count)
+        place = address_of(path.fed_lengths, path.native.symbol_indices[count]) if is_count else 0
         checks += [place, tensor.dtype.numpy.itemsize]
     return checks
 

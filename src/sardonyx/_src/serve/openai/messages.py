@@ -16,7 +16,16 @@ ROLES = {
     "assistant": "assistant",
     "tool": "tool",
 }
-FIELDS = {"role", "content", "name", "tool_calls", "tool_call_id", "refusal", "audio", "function_call"}
+MESSAGE_FIELDS = {
+    "role",
+    "content",
+    "name",
+    "tool_calls",
+    "tool_call_id",
+    "refusal",
+    "audio",
+    "function_call",
+}
 
 
 def read_messages(fields: Fields) -> list[dict[str, Any]]:
@@ -28,7 +37,7 @@ def read_messages(fields: Fields) -> list[dict[str, Any]]:
 
 
 def read_message(fields: Fields) -> dict[str, Any]:
-    fields.refuse_others(FIELDS)
+    fields.refuse_others(MESSAGE_FIELDS)
     for field in ("audio", "function_call"):
         fields.refuse_unless(field)
     role = fields.text("role")

@@ -88,7 +88,7 @@ class DirectInference:
         route = self._find_route(path)
         if route is None or not route.model.executor.has_quick_runs:
             return None
-        length, has_binary = -1, 0
+        length, binary_headers = -1, 0
         given: bytes | None = None
         for name, value in headers:
             if name == b"content-length":
@@ -96,13 +96,13 @@ class DirectInference:
             elif name in DECLINED:
                 return None
             elif name == HEADER_LENGTH:
-                has_binary += 1
+                binary_headers += 1
             elif name == b"authorization":
                 given = value if given is None else REPEATED
         is_bounded = 0 <= length <= self._max_body and self.held.count + length <= self.held.limit
-        if not self._authorization.admits(given) or not is_bounded or has_binary > 1:
+        if not self._authorization.admits(given) or not is_bounded or binary_headers > 1:
             return None
-        return DirectRequest(route, headers, length, bool(has_binary))
+        return DirectRequest(route, headers, length, bool(binary_headers))
 
     def answer(self, request: DirectRequest) -> HttpResponse | None:
         """The response to a request whose body is complete; None for one that is not quick."""

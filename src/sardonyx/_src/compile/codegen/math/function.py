@@ -10,7 +10,7 @@ from sardonyx._src.compile.codegen import FunctionBuilder, LLVMType, LLVMValue
 
 @dataclass(frozen=True)
 class VectorFunction:
-    """An elementwise function of fp32 vectors, defined once in a module for each number of lanes that calls it.
+    """An elementwise function of fp32 vectors, defined once in a module for each number of lanes it is called with.
 
     body: emits the instructions, given a builder and the operands, and returns the result.  Functions that build on one
     another call each other's bodies, which inlines them.
@@ -19,13 +19,16 @@ class VectorFunction:
     name: str
     arity: int
     body: Callable[..., LLVMValue]
-    __doc__: str | None = field(default=None, compare=False)
+    __doc__: str | None = field(default=None, compare=False)  # that of the body, which `help` shows
 
     def symbol(self, lanes: int) -> str:
         return f"@sx_{self.name}_f{lanes}"
 
     def call(self, lanes: int, *operands: str) -> str:
-        """The call instruction with operands of these names: `call <4 x float> @sx_exp_f4(<4 x float> %x)`."""
+        """The call instruction with operands of these names: `call <4 x float> @sx_exp_f4(<4 x float> %x)`.
+
+        The module must have the definition (`VectorFunctionDefinitions.require`).
+        """
         assert len(operands) == self.arity, (
             f"{self.name} must have {self.arity} operands; got {len(operands)}"
         )

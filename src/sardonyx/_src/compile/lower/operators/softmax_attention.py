@@ -14,12 +14,12 @@ from sardonyx._src.compile.program import Step, TensorView
 
 @lowers("SoftmaxAttention")
 def lower_softmax_attention(region: LaidOutRegion[SoftmaxAttention], lowering: Lowering) -> Sequence[Step]:
-    (queries, keys, values, *mask_or_none), config = region.operands, region.config
+    (queries, keys, values, *masks), config = region.operands, region.config
     q, k, v, y = map(as_rank_4, (queries, keys, values, region.results[0]))
-    k = k.permute((0, 1, 3, 2))
+    k = k.permute((0, 1, 3, 2))  # the model has the keys as [B, H, D, T], the kernel reads [B, H, T, D]
     mask = None
     if config.mask_keys is not None:
-        mask = broadcast_mask(mask_or_none[0], (*q.shape[:3], k.shape[2]), config.mask_keys)
+        mask = broadcast_mask(masks[0], (*q.shape[:3], k.shape[2]), config.mask_keys)
     return attention_steps(q, k, v, y, scale=config.scale, mask=mask)
 
 

@@ -228,3 +228,13 @@ def test_variants_are_models_that_the_engine_compiles_whole() -> None:
         executable = compile_model(model, host_target())
         assert not [a for a in executable.program.actions if type(a).__name__ == "FallbackOp"]
     assert len(families) == 6
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a policy of Linux")
+def test_the_process_gives_way_to_every_thread_that_wakes_up() -> None:
+    code = (
+        "import os; from sardonyx._src.runtime.kernel_library.building import limit_resources; limit_resources(); "
+        "print(os.nice(0), os.sched_getscheduler(0) == os.SCHED_IDLE)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["19", "True"]

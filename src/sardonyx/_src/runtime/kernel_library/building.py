@@ -6,8 +6,10 @@ the cache folder, with one worker and at low priority, and ends.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -107,6 +109,10 @@ def limit_resources() -> None:
     import resource  # lazy: not on Windows
 
     os.nice(19)
+    if sys.platform == "linux":
+        # A thread that wakes up replaces an idle one at once, and a nice one only after a share of some milliseconds.
+        with contextlib.suppress(PermissionError):  # of a sandbox
+            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     resource.setrlimit(resource.RLIMIT_DATA, (MAX_DATA_BYTES, MAX_DATA_BYTES))
 
 

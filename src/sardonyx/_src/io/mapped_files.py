@@ -66,7 +66,13 @@ class MappedFile(mmap.mmap, ChangeableBuffer):
         its path, hence only while the file keeps its name.
         """
         self.require_length()
-        if self.current_stamp().modified != self.stamp.modified:
+        stamp = self.stamp
+        try:
+            status = os.stat(stamp.path)  # no whole stamp, since each run of a session asks
+        except OSError:
+            return
+        is_same_file = status.st_ino == stamp.inode and status.st_dev == stamp.device
+        if is_same_file and status.st_mtime_ns != stamp.modified:
             raise self.changed_error("overwritten in place")
 
     def require_length(self) -> None:

@@ -7,13 +7,14 @@ entries, and a state may be continued in place unless another one has longer ent
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from weakref import WeakSet
 
 import numpy as np
 
 from sardonyx._src.generate.decoder.cache_pairs import CachePair
 from sardonyx._src.ir import Array
+from sardonyx._src.runtime.results.output_arrays import OwnedArrays
 
 MIN_BLOCK = (
     64  # entries by which a cache grows; one of more than 512 entries grows by an eighth to a sixteenth
@@ -23,16 +24,20 @@ MIN_BLOCK = (
 class CacheMemory:
     """Arrays of caches by the names of the decoder's inputs.  Several threads may use it.
 
-    axes: of each array the axis of its entries, which has room for more than a state has; None for a buffer of a fixed size.
+    pairs: of the arrays.  The axis of a pair has room for more entries than a state has; None for a buffer of a fixed size.
     room: the entries of the axes.
+    outputs: the arrays by the names of the decoder's outputs, which a run writes in place.
     claims: the claims that states have.
     is_abandoned: whether a run ended early that may still write to it: no other run may.
     """
 
-    def __init__(self, arrays: Mapping[str, Array], axes: Mapping[str, int | None]) -> None:
-        self.arrays, self.axes = arrays, axes
-        sizes = [arrays[name].shape[axis] for name, axis in axes.items() if axis is not None]
+    def __init__(self, arrays: Mapping[str, Array], pairs: Sequence[CachePair]) -> None:
+        self.arrays, self.pairs = arrays, tuple(pairs)
+        self.axes = {pair.past: pair.axis for pair in pairs}
+        sizes = [arrays[name].shape[axis] for name, axis in self.axes.items() if axis is not None]
         self.room = min(sizes, default=None)
+        presents = {pair.present: arrays[pair.past] for pair in pairs}
+        self.outputs = OwnedArrays(presents, {pair.present: pair.past for pair in pairs})
         self.claims: WeakSet[CacheClaim] = WeakSet()
         self.is_abandoned = False
         self.lock = threading.Lock()
@@ -55,16 +60,35 @@ class CacheMemory:
 
     def select(self, rows: Array) -> CacheMemory:
         """New memory with copies of these rows."""
-        return CacheMemory({name: array[rows] for name, array in self.arrays.items()}, self.axes)
+        return CacheMemory({name: array[rows] for name, array in self.arrays.items()}, self.pairs)
 
     def _add(self, length: int) -> CacheClaim:
         claim = CacheClaim(self, length)
         self.claims.add(claim)
         return claim
 
-    def views(self, length: int) -> dict[str, Array]:
-        """The arrays, of the first entries alone."""
-        return {name: first_entries(self.arrays[name], axis, length) for name, axis in self.axes.items()}
+    def views(self, length: int, others: Mapping[str, Array] | None = None) -> CacheViews:
+        """The arrays, of the first entries alone, and other caches."""
+        return CacheViews(self, length, others or {})
+
+
+class CacheViews(Mapping[str, Array]):
+    """Caches of a state by name: views of the first entries of a memory, made when they are read, and other arrays."""
+
+    def __init__(self, memory: CacheMemory, length: int, others: Mapping[str, Array]) -> None:
+        self.memory, self.length, self.others = memory, length, others
+
+    def __getitem__(self, name: str) -> Array:
+        if name in self.memory.arrays:
+            return first_entries(self.memory.arrays[name], self.memory.axes[name], self.length)
+        return self.others[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.memory.arrays
+        yield from self.others
+
+    def __len__(self) -> int:
+        return len(self.memory.arrays) + len(self.others)
 
 
 class CacheClaim:
@@ -92,7 +116,7 @@ def move_entries(
         array = np.zeros(shape, cache.dtype)  # pages of the system, which take memory when they are written
         first_entries(array, pair.axis, length)[...] = first_entries(cache, pair.axis, length)
         arrays[pair.past] = array
-    return CacheMemory(arrays, {pair.past: pair.axis for pair in pairs})
+    return CacheMemory(arrays, pairs)
 
 
 def first_entries(array: Array, axis: int | None, length: int) -> Array:

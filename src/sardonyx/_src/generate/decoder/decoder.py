@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cached_property
 
 import numpy as np
 
@@ -10,11 +11,12 @@ from sardonyx._src.errors import InputError
 from sardonyx._src.generate.decoder.cache_memory import CacheClaim, CacheMemory, move_entries
 from sardonyx._src.generate.decoder.cache_room import updated_pairs
 from sardonyx._src.generate.decoder.empty_caches import empty_cache, unread_cache
-from sardonyx._src.generate.decoder.feeds import Alignment, run_numbers
+from sardonyx._src.generate.decoder.feeds import Alignment, longest, run_number
 from sardonyx._src.generate.decoder.roles import DecoderRoles, Role, find_roles
 from sardonyx._src.generate.decoder.state import DecoderState
 from sardonyx._src.interp.run_control import CancellationToken
 from sardonyx._src.ir import Array, Shape
+from sardonyx._src.runtime.results.output_arrays import OwnedArrays
 from sardonyx._src.runtime.session.session import Session
 
 MAX_LOGITS_BYTES = 64 << 20  # of a run: most models compute logits of every token of a prompt
@@ -45,20 +47,21 @@ class TokenDecoder:
         self.updated = () if self.has_context else updated_pairs(session, self.roles.caches)
         self.inputs = {value.name: value for value in session.inputs}
         self.sizes = dict(sizes or {})
+        self.shapes: dict[str, Shape] = {}  # of inputs, as far as `shape_of` has been asked
         self.window = self.fixed_length()
         for role in ("mask", "positions"):
             self.check_rank(role)
 
     # --- properties --------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def vocabulary(self) -> int | None:
         """The number of logits of a token; None if the model does not declare it."""
         logits = next(v for v in self.session.outputs if v.name == self.roles.names["logits"])
         last = logits.shape[-1] if logits.shape else None
         return last if isinstance(last, int) else None
 
-    @property
+    @cached_property
     def capacity(self) -> int | None:
         """The tokens that fit into the caches; None if they grow without bound."""
         sizes = [
@@ -105,12 +108,18 @@ class TokenDecoder:
         return shape[1] if isinstance(shape[1], int) else None
 
     def shape_of(self, name: str) -> Shape:
+        """The declared dims of an input, with the lengths that are known of open ones."""
+        known = self.shapes.get(name)
+        if known is not None:
+            return known
         value = self.inputs[name]
         if value.shape is None:
             raise InputError(f"the rank of a decoder's input must be declared; got {value!r}", name=name)
-        return tuple(
+        shape = tuple(
             self.sizes.get(str(dim), dim) if not isinstance(dim, int) else dim for dim in value.shape
         )
+        self.shapes[name] = shape
+        return shape
 
     def check_rank(self, role: Role) -> None:
         name = self.roles.names.get(role)
@@ -140,7 +149,7 @@ class TokenDecoder:
         }
         fixed = {pair.past: caches[pair.past] for pair in self.updated if pair.axis is None}
         is_owned = bool(fixed) and len(fixed) == len(self.updated)
-        claim = CacheMemory(fixed, dict.fromkeys(fixed)).claim(0) if is_owned else None
+        claim = CacheMemory(fixed, self.updated).claim(0) if is_owned else None
         return DecoderState(np.zeros((rows, 0), np.int64), caches, claim, {**context, **cross})
 
     def read(
@@ -173,12 +182,16 @@ class TokenDecoder:
     ) -> tuple[Array, DecoderState]:
         """`read` of tokens that one run reads.  expected: the tokens of the state after later parts."""
         every, lengths = np.concatenate([state.tokens, tokens], axis=1), np.full(len(tokens), state.length)
-        known = {**state.context, **state.caches}
+        known = {**state.context, **state.caches} if state.context else state.caches
         logits, caches, claim = self.continue_caches(
             known, state.claim, lengths, tokens, expected, cancellation
         )
-        cross = {pair.past: caches.pop(pair.past) for pair in self.roles.cross if pair.past in caches}
-        return logits, DecoderState(every, caches, claim, {**state.context, **cross})
+        if not self.roles.cross:
+            return logits, DecoderState(every, caches, claim, state.context)
+        crossed = {pair.past for pair in self.roles.cross}
+        cross = {name: cache for name, cache in caches.items() if name in crossed}
+        rest = {name: cache for name, cache in caches.items() if name not in crossed}
+        return logits, DecoderState(every, rest, claim, {**state.context, **cross})
 
     def continue_caches(
         self,
@@ -189,14 +202,14 @@ class TokenDecoder:
         expected: int,
         cancellation: CancellationToken | None,
         alignment: Alignment = "start",
-    ) -> tuple[Array, dict[str, Array], CacheClaim | None]:
+    ) -> tuple[Array, Mapping[str, Array], CacheClaim | None]:
         """`run`, in memory that has room for `expected` tokens; also a claim of this memory.
 
         claim: of the memory of the caches; where it may not be continued, they are copied.
         """
         if not self.updated:
             return *self.run(caches, lengths, tokens, cancellation, alignment), None
-        before = int(lengths.max())
+        before = longest(lengths)
         length = before + tokens.shape[1]
         self.check_fits(length)
         longer = claim.memory.extend(claim, length) if claim is not None else None
@@ -204,12 +217,13 @@ class TokenDecoder:
             longer = move_entries(caches, self.updated, before, expected).claim(length)
         memory = longer.memory
         try:
-            feeds = {**caches, **memory.arrays}
-            logits, results = self.run(feeds, lengths, tokens, cancellation, alignment, memory.arrays)
+            feeds = {name: caches[name] for name in caches if name not in memory.arrays}
+            feeds.update(memory.arrays)
+            logits, others = self.run(feeds, lengths, tokens, cancellation, alignment, memory.outputs)
         except BaseException:
             memory.is_abandoned = True  # a unit of the run may go on and write to it
             raise
-        return logits, {**results, **memory.views(length)}, longer
+        return logits, memory.views(length, others), longer
 
     def parts(self, tokens: Array) -> Iterator[Array]:
         """Tokens in parts that bound the memory of logits."""
@@ -230,26 +244,27 @@ class TokenDecoder:
         tokens: Array,
         cancellation: CancellationToken | None,
         alignment: Alignment = "start",
-        in_place: Mapping[str, Array] | None = None,
+        in_place: OwnedArrays | None = None,
     ) -> tuple[Array, dict[str, Array]]:
-        """One run of the session: logits [batch, read, vocabulary], and the caches after it.
+        """One run of the session: logits [batch, read, vocabulary], and the caches after it that it does not update.
 
         caches: also what an encoder computed, and the caches of it, which the first run computes.
         lengths: [batch], the tokens that each row has read.  alignment: where those of shorter rows are in the caches.
-        in_place: the caches that are updated in their memory, and not copied.
+        in_place: outputs that are written in the memory of caches, and not copied.
         """
-        self.check_fits(int(lengths.max()) + tokens.shape[1])
+        self.check_fits(longest(lengths) + tokens.shape[1])
         is_first = self.has_context and not lengths.any()
         session = self.first if is_first and self.first is not None else self.session
         feeds = {**caches, **self.numbers(tokens, lengths, alignment)}
         if self.has_context:
             feeds = {v.name: feeds[v.name] for v in session.inputs if v.name in feeds}
         pairs = (*self.roles.caches, *self.roles.cross) if is_first else self.roles.caches
-        presents = {pair.past: pair.present for pair in pairs}
-        out = {presents[past]: array for past, array in (in_place or {}).items()}
-        results = session.run(feeds, cancellation=cancellation, out=out or None)
+        results = session.run(feeds, cancellation=cancellation, out=in_place)
         logits = as_logits(results[self.roles.names["logits"]])
-        return logits, {past: results[present] for past, present in presents.items()}
+        if in_place is not None and len(in_place) == len(pairs):
+            return logits, {}
+        written = in_place or {}
+        return logits, {pair.past: results[pair.present] for pair in pairs if pair.present not in written}
 
     def check_fits(self, length: int) -> None:
         """Raises InputError for a number of tokens that buffers of a fixed size cannot hold."""
@@ -278,12 +293,13 @@ class TokenDecoder:
 
     def numbers(self, tokens: Array, lengths: Array, alignment: Alignment = "start") -> dict[str, Array]:
         """Feeds other than caches: tokens, and what follows from the numbers of tokens before them."""
-        values = {"tokens": tokens, **run_numbers(lengths, tokens.shape[1], alignment)}
-        return {
-            name: self.as_declared(name, values[role])
-            for role, name in self.roles.names.items()
-            if role != "logits"
-        }
+        feeds = {}
+        for role, name in self.roles.names.items():
+            if role != "logits":
+                is_tokens = role == "tokens"
+                value = tokens if is_tokens else run_number(role, lengths, tokens.shape[1], alignment)
+                feeds[name] = self.as_declared(name, value)
+        return feeds
 
     def as_declared(self, name: str, value: Array) -> Array:
         """A value in the element type and rank of an input: numbers of rows as one number, masks filled up to a fixed size."""

@@ -11,6 +11,8 @@ from sardonyx._src.generate.text.stop_texts import StopTexts
 from sardonyx._src.generate.text.tokenizer import Tokenizer
 from sardonyx._src.ir import Array
 
+FIRST_ROOM = 64  # tokens
+
 
 class Continuation:
     """A result that grows.
@@ -21,6 +23,7 @@ class Continuation:
     def __init__(self, number: int, request: GenerationRequest, tokenizer: Tokenizer | None) -> None:
         self.number, self.request = number, request
         self.tokens: list[int] = []
+        self.memory = np.empty(FIRST_ROOM, np.int64)  # of the same tokens, with room for more
         self.stream = tokenizer.stream() if tokenizer is not None else None
         self.stop = StopTexts(request.settings.stop)
         self.matcher = request.grammar.start() if request.grammar is not None else None
@@ -28,11 +31,15 @@ class Continuation:
 
     def choose(self, logits: Array) -> Choice:
         """The next token by the logits [vocabulary] after the latest one."""
-        generated = np.array(self.tokens, np.int64)
         settings, prompt = self.request.settings, self.request.prompt
         return choose(
-            logits, settings, prompt, generated, result=self.number, allowed=self.allowed(len(logits))
+            logits, settings, prompt, self.generated, result=self.number, allowed=self.allowed(len(logits))
         )
+
+    @property
+    def generated(self) -> Array:
+        """The tokens, [length] int64."""
+        return self.memory[: len(self.tokens)]
 
     def allowed(self, vocabulary: int) -> Array | None:
         """Which tokens may come next; None for all."""
@@ -47,6 +54,9 @@ class Continuation:
         if choice.token in self.request.ends:
             self.reason = "stop"
             return Piece(self.rest(), (), (), self.number, self.reason)
+        if len(self.tokens) == len(self.memory):
+            self.memory = np.concatenate([self.memory, np.empty_like(self.memory)])
+        self.memory[len(self.tokens)] = choice.token
         self.tokens.append(choice.token)
         text = self.stream.step(choice.token) if self.stream is not None else ""
         certain, is_stopped = self.stop.add(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -27,22 +28,22 @@ def sample(decoder: TokenDecoder, request: GenerationRequest, tokenizer: Tokeniz
             require_number(logits, choice.token, len(continuation.tokens))
             tokens.append(choice.token)
             yield continuation.add(choice)
-        goes_on = np.array([continuation.reason is None for continuation in active])
-        if not goes_on.all():
+        goes_on = [continuation.reason is None for continuation in active]
+        if not all(goes_on):
             if request.prefixes is not None and len(active) == 1:
                 request.prefixes.keep(state)
-            state = state.select(goes_on)
+            state = state.select(np.array(goes_on))
             active = [continuation for continuation in active if continuation.reason is None]
         if not active:
             return
-        following = np.array(tokens, np.int64)[goes_on, None]
+        following = np.array([[token] for token, is_open in zip(tokens, goes_on, strict=True) if is_open])
         logits, state = decoder.read(state, following, cancellation=request.cancellation)
         latest = logits[:, -1]
 
 
 def require_number(logits: Array, token: int, position: int) -> None:
     """Raises EvaluationError if the model computes no numbers."""
-    if np.isnan(logits[token]):
+    if math.isnan(logits[token]):
         raise EvaluationError(
             f"the logits of a decoder must be numbers; got NaN after {position} tokens of the result"
         )

@@ -50,7 +50,7 @@ def speculate(
             return
         current = next_length(current, len(drafted), place, length)
         left = min(current, request.room - len(continuation.tokens) - 1)
-        generated = np.array(continuation.tokens, np.int64)
+        generated = continuation.generated
         drafted = (
             draft.propose(request.prompt, generated, left, request.settings) if left > 0 else drafted[:0]
         )

@@ -98,7 +98,10 @@ class Generator:
         contents = FolderContents() if isinstance(source, Model | Session) else read_contents(source)
         self.tokenizer = open_tokenizer(tokenizer, contents.folder)
         self.chat_template = open_template(chat_template, contents.folder, self.tokenizer)
-        self.session = open_session(contents.model or source, {**contents.options, **options})
+        logits = {**contents.roles, **roles}.get("logits", "logits")
+        self.session = open_session(
+            contents.model or source, {**contents.options, **options}, "" if draft is not None else logits
+        )
         first = open_session(contents.first, options) if contents.first is not None else None
         self.encoder = open_encoder(encoder, contents, first or self.session, options)
         self.decoder = open_decoder(self.session, contents, self.encoder, first, roles, sizes)

@@ -17,10 +17,21 @@ from sardonyx._src.generate.drafts.model import ModelDraft
 from sardonyx._src.generate.folders.contents import FolderContents
 from sardonyx._src.generate.text.chat_template import ChatTemplate
 from sardonyx._src.generate.text.tokenizer import FILE, Tokenizer
+from sardonyx._src.io.loading.model_sources import LastPositionFile
+from sardonyx._src.ir import Model
+from sardonyx._src.rewrite.last_position import keep_last_position
 from sardonyx._src.runtime.session.session import Session
 
 
-def open_session(source: object, options: dict[str, Any]) -> Session:
+def open_session(source: object, options: dict[str, Any], last_output: str = "") -> Session:
+    """The session of a model.
+
+    last_output: the output that is computed at the last position alone, if the source is a path or a model.
+    """
+    if last_output and isinstance(source, str | os.PathLike) and not os.fspath(source).endswith(".sdx"):
+        source = LastPositionFile(source, last_output)
+    elif last_output and isinstance(source, Model):
+        source = keep_last_position(source, last_output)
     if not isinstance(source, Session):
         # Files declare that a cache ends with the last token, which one with room for more does not.
         options = {"shapes": "off", **options}
@@ -100,7 +111,8 @@ def open_draft(draft: TokenDecoder | Literal["lookup"] | None, decoder: TokenDec
     if isinstance(draft, TokenDecoder):
         if draft.context:
             raise InputError("a draft must be a decoder without an encoder", name="draft")
-        if draft.vocabulary != decoder.vocabulary:
+        known = {draft.vocabulary, decoder.vocabulary} - {None}  # of models that declare it
+        if len(known) > 1:
             raise InputError(
                 f"a draft must have the tokens of the model, {decoder.vocabulary}; got {draft.vocabulary}",
                 name="draft",

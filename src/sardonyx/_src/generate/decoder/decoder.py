@@ -263,7 +263,7 @@ class TokenDecoder:
         logits = as_logits(results[self.roles.names["logits"]])
         if in_place is not None and len(in_place) == len(pairs):
             return logits, {}
-        written = in_place or {}
+        written: Collection[str] = in_place or ()
         return logits, {pair.past: results[pair.present] for pair in pairs if pair.present not in written}
 
     def check_fits(self, length: int) -> None:

@@ -64,8 +64,11 @@ def tensor_of(model: Model, name: str) -> Array:
 
 
 def identify(session: Session) -> str:
-    """A SHA-256 that tells models apart: of inputs and outputs, and of weights with the first bytes of each."""
-    digest = hashlib.sha256(repr((session.inputs, session.outputs)).encode())
+    """A SHA-256 that tells models apart: of inputs, names of outputs, and weights with the first bytes of each."""
+    outputs = [
+        value.name for value in session.outputs
+    ]  # a session may compute logits of one position or of all
+    digest = hashlib.sha256(repr((session.inputs, outputs)).encode())
     for name, value in session.model.graph.initializers.items():
         digest.update(repr((name, value.type)).encode())
         content = stored_bytes(value.initializer) if isinstance(value.initializer, Tensor) else None

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from sardonyx._src.proto.messages import ModelProto
 
 
+PathSource: TypeAlias = str | os.PathLike[str]
+
+
 @runtime_checkable
 class Serializable(Protocol):
     """An object of another library that serializes to the wire format, such as `onnx.ModelProto`."""
@@ -24,8 +27,25 @@ class Serializable(Protocol):
     def SerializeToString(self) -> bytes: ...
 
 
+class LastPositionFile(os.PathLike[str]):
+    """The path of a model of which a session computes an output at the last position alone (`rewrite.last_position`).
+
+    output: the name of the output.
+    """
+
+    def __init__(self, path: PathSource, output: str) -> None:
+        self.path, self.output = os.fspath(path), output
+
+    def __fspath__(self) -> str:
+        return self.path
+
+
+def last_output_of(source: object) -> str:
+    """The output that a session computes at the last position alone; empty for none."""
+    return source.output if isinstance(source, LastPositionFile) else ""
+
+
 TEXT_SUFFIXES = (".json", ".onnxtxt", ".txt")  # suffixes of files in text formats
-PathSource: TypeAlias = str | os.PathLike[str]
 ModelSource: TypeAlias = (
     "PathSource | bytes | bytearray | memoryview | BinaryIO | Serializable | ModelProto | Model"
 )

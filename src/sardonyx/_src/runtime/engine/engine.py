@@ -100,10 +100,12 @@ class NativeEngine:
         stamp: ModelStamp | None = None,
         executable: Executable | None = None,
         precision: Precision = EXACT,
+        last_output: str = "",
         **options: Unpack[EngineOptions],
     ) -> None:
         """stamp: the stamp of the files that contain all data of the model; None if there are none.  Engines of one
             stamp and precision share a program, and so do engines of models with equal content and precision.
+        last_output: the output that the model computes at the last position alone, and that of the files at all.
         executable: the compiled model, if it is compiled already.
 
         Raises, before anything runs, what the reference engine raises for a model that cannot be run.
@@ -120,7 +122,9 @@ class NativeEngine:
 
         with async_compilation(), limit_nesting(), pause_gc():
             content = stamp or digest_model(model)
-            key = None if content is None else ProgramKey(content, precision, self.counters.start)
+            key = (
+                None if content is None else ProgramKey(content, precision, self.counters.start, last_output)
+            )
             self.shared_program = find_shared_program(key) or share_program(
                 executable or self.compile(model, precision), analyze_declarations(model), content
             )

@@ -20,11 +20,12 @@ class LazyModel:
     A file is mapped at construction, so that a path which later names another file does no harm.
     data: the bytes of the model, or its mapped file.
     interface: a model with the same inputs and outputs, and nothing else.
+    last_output: the output that is computed at the last position alone; empty for none.
     """
 
-    def __init__(self, source: Path | bytes, interface: Model) -> None:
+    def __init__(self, source: Path | bytes, interface: Model, last_output: str = "") -> None:
         """Raises OSError for a file that cannot be read."""
-        self.interface = interface
+        self.interface, self.last_output = interface, last_output
         self.data: FileData
         if isinstance(source, bytes):
             self.data = source
@@ -42,7 +43,12 @@ class LazyModel:
             self.data.require_unchanged()
         from sardonyx._src.io.loading.load import load  # lazy: few sessions read their model
 
-        return load(memoryview(self.data))
+        model = load(memoryview(self.data))
+        if not self.last_output:
+            return model
+        from sardonyx._src.rewrite.last_position import keep_last_position  # lazy: only decoders
+
+        return keep_last_position(model, self.last_output)
 
     def release(self) -> None:
         """Drops the decoded model, and releases the pages of its file.  The model is decoded again if it is needed."""

@@ -36,11 +36,15 @@ class ModelDigest:
 
 @dataclass(frozen=True, slots=True)
 class ProgramKey:
-    """The key of a program: the identity of its model, the precision of products, and the origin of its kernels."""
+    """The key of a program: the identity of its model, the precision of products, and the origin of its kernels.
+
+    last_output: the output that it computes at the last position alone; empty for none.
+    """
 
     content: ModelStamp | ModelDigest
     precision: Precision = EXACT
     start: Start = "library"
+    last_output: str = ""
 
 
 def stamp_source(source: ModelSource) -> FileStamp | BytesStamp | None:

@@ -101,7 +101,7 @@ def open_cached_engine(
         return bind_cached(source, cached, key, options)
     if cached.image.has_defaults:
         return None
-    model = LazyModel(source, cached.image.interface)
+    model = LazyModel(source, cached.image.interface, key.last_output)
     if isinstance(source, Path) and stamp_source(source) != key.content:
         return None  # the file was replaced since it was stamped
     return bind_cached(model, cached, key, options)
@@ -132,11 +132,15 @@ def remove_entry(key: ProgramKey) -> None:
 
 
 def compile_engine(
-    model: Model, stamp: ModelStamp | None, precision: Precision, options: EngineOptions
+    model: Model,
+    stamp: ModelStamp | None,
+    precision: Precision,
+    options: EngineOptions,
+    last_output: str = "",
 ) -> NativeEngine:
     """The engine of the compiled program in this process or, if there is none, of a new one, which is cached if possible.
 
-    stamp: as of `NativeEngine`.
+    stamp, last_output: as of `NativeEngine`.
     Raises MissingPackage without llvmlite; and, before anything runs, what the reference engine raises for a model that cannot
     be run.
     """
@@ -146,7 +150,7 @@ def compile_engine(
 
     require_llvmlite()
     counters = options.get("counters") or RunCounters()
-    key = None if stamp is None else ProgramKey(stamp, precision, counters.start)
+    key = None if stamp is None else ProgramKey(stamp, precision, counters.start, last_output)
     is_compiled = key is not None and SHARED_PROGRAMS.get(key) is not None
     engine: NativeEngine | None = None
     executable: Executable | None = None
@@ -154,7 +158,14 @@ def compile_engine(
         if key is not None and not is_compiled and may_be_cached(key, options):
             engine, executable = compile_into_cache(key, model, options)
         if engine is None:
-            engine = NativeEngine(model, stamp=stamp, executable=executable, precision=precision, **options)
+            engine = NativeEngine(
+                model,
+                stamp=stamp,
+                executable=executable,
+                precision=precision,
+                last_output=last_output,
+                **options,
+            )
     if not is_compiled:
         close_blocks()
         trim_heap()
@@ -200,7 +211,8 @@ def open_cached_program(key: ProgramKey) -> CachedProgram | None:
     if cached is not None:
         return cached
     stamp, own = model_stamp(key), key_path(key)
-    for path in dict.fromkeys([*([] if own is None else [own]), *shared_paths(stamp, key.precision)]):
+    others = shared_paths(stamp, key.precision, key.last_output)
+    for path in dict.fromkeys([*([] if own is None else [own]), *others]):
         image = read_entry(path, ConstantFiles(stamp))
         if image is not None and image.has_origin(key.start):
             shared = None if path == own else path
@@ -212,7 +224,7 @@ def open_cached_program(key: ProgramKey) -> CachedProgram | None:
 
 def key_path(key: ProgramKey) -> Path | None:
     """The path at which the program of a file or of bytes is cached; None if it cannot be cached."""
-    return entry_path(model_stamp(key), key.precision)
+    return entry_path(model_stamp(key), key.precision, key.last_output)
 
 
 def model_stamp(key: ProgramKey) -> ModelStamp:
@@ -242,7 +254,7 @@ def store_program(key: ProgramKey, model: Model, executable: Executable) -> tupl
     if path is None or cached is None:
         return None, reason or f"{path} cannot be read"
     assert not isinstance(key.content, ModelDigest), "such programs have no path"
-    alias_entry(key.content, key.precision, path)
+    alias_entry(key.content, key.precision, path, key.last_output)
     trim_folder(path.parent)
     return cached, ""
 

@@ -33,22 +33,23 @@ NAME_FORMAT = "8"
 NAME_DIGITS = 16  # hexadecimal digits of the second and third part of a name
 
 
-def entry_path(stamp: ModelStamp, precision: Precision = EXACT) -> Path | None:
+def entry_path(stamp: ModelStamp, precision: Precision = EXACT, last_output: str = "") -> Path | None:
     """The path at which the program of this version of a file is cached, under the name of a copy if there is an entry for
     one; None if it cannot be cached.
 
     A process without llvmlite cannot compile, but it can run the code of any compiler: it gets the path of an existing entry,
     or None.
+    last_output: as of `ProgramKey`.
     """
     folder = program_folder()
     if folder is None:
         return None
-    own = path_in(folder, stamp, precision)
+    own = path_in(folder, stamp, precision, last_output)
     if (own is not None and own.exists()) or isinstance(stamp, BytesStamp):
         return own
     from sardonyx._src.runtime.saved_programs.entry_aliases import find_entry  # lazy: most find their entry
 
-    target = find_entry(stamp, entry_name(stamp, precision), variant_of(precision))
+    target = find_entry(stamp, entry_name(stamp, precision, last_output), variant_of(precision, last_output))
     if target is None or not target.endswith(compiler_part()):
         return own
     copy = folder / f"{target}.sdx"
@@ -63,14 +64,15 @@ def program_folder() -> Path | None:
     return folder / "programs"
 
 
-def entry_name(stamp: ModelStamp, precision: Precision) -> str:
+def entry_name(stamp: ModelStamp, precision: Precision, last_output: str = "") -> str:
     """The first part of the name of an entry."""
-    return digest_text(repr((stamp, variant_of(precision))))
+    return digest_text(repr((stamp, variant_of(precision, last_output))))
 
 
-def variant_of(precision: Precision) -> str:
+def variant_of(precision: Precision, last_output: str = "") -> str:
     """What an entry depends on besides its model and the compiler."""
-    return repr((NAME_FORMAT, precision, environment_digest()))
+    edit = (last_output,) if last_output else ()
+    return repr((NAME_FORMAT, precision, environment_digest(), *edit))
 
 
 def compiler_part() -> str:
@@ -79,7 +81,9 @@ def compiler_part() -> str:
     return digest_text(version)[:NAME_DIGITS] if version else ""
 
 
-def alias_entry(stamp: ModelStamp, precision: Precision, path: Path, *, waits: bool = False) -> None:
+def alias_entry(
+    stamp: ModelStamp, precision: Precision, path: Path, last_output: str = "", *, waits: bool = False
+) -> None:
     """Lets copies of these files find their entry, once they are read: in a thread, unless the caller waits.
 
     path: of the entry.
@@ -92,10 +96,10 @@ def alias_entry(stamp: ModelStamp, precision: Precision, path: Path, *, waits: b
     )
 
     write = write_aliases if waits else write_aliases_later
-    write(stamp, entry_name(stamp, precision), variant_of(precision), path.stem)
+    write(stamp, entry_name(stamp, precision, last_output), variant_of(precision, last_output), path.stem)
 
 
-def shared_paths(stamp: ModelStamp, precision: Precision = EXACT) -> list[Path]:
+def shared_paths(stamp: ModelStamp, precision: Precision = EXACT, last_output: str = "") -> list[Path]:
     """The paths at which other users may have cached the program of this version of a file."""
     if (
         not (folders := shared_folders())
@@ -103,13 +107,13 @@ def shared_paths(stamp: ModelStamp, precision: Precision = EXACT) -> list[Path]:
         or not environment_digest()
     ):
         return []
-    paths = (path_in(folder / "programs", stamp, precision) for folder in folders)
+    paths = (path_in(folder / "programs", stamp, precision, last_output) for folder in folders)
     return [path for path in paths if path is not None]
 
 
-def path_in(folder: Path, stamp: ModelStamp, precision: Precision) -> Path | None:
+def path_in(folder: Path, stamp: ModelStamp, precision: Precision, last_output: str = "") -> Path | None:
     """The path of an entry in a folder of entries; None if there is none, and this process cannot compile one."""
-    name, compiler = entry_name(stamp, precision), compiler_part()
+    name, compiler = entry_name(stamp, precision, last_output), compiler_part()
     if not compiler:
         return max(folder.glob(f"{name}-{'?' * NAME_DIGITS}.sdx"), default=None)
     return folder / f"{name}-{compiler}.sdx"

@@ -18,7 +18,7 @@ from sardonyx._src.errors import CompilationError, DecodeError, LimitError, Miss
 from sardonyx._src.grad.runnable import without_gradient_nodes
 from sardonyx._src.io.external import verify_checksums
 from sardonyx._src.io.loading.environment import environment_folders
-from sardonyx._src.io.loading.model_sources import ModelSource
+from sardonyx._src.io.loading.model_sources import ModelSource, last_output_of
 from sardonyx._src.ir import Model
 from sardonyx._src.ir.walk import model_tensors
 from sardonyx._src.logs import get_logger
@@ -103,7 +103,7 @@ class EngineOpener:
         stamp = None if is_changed else stamp_source(source)
         if stamp is not None and self.engine != "reference":
             encoded = source if isinstance(source, bytes) else Path(cast("str | os.PathLike[str]", source))
-            key = ProgramKey(stamp, origin.precision, origin.start)
+            key = ProgramKey(stamp, origin.precision, origin.start, last_output_of(source))
             cached = open_cached_engine(key, encoded, self.options)
             if cached is not None:
                 return OpenedModel(cached, cached.source, cached.interface)
@@ -112,7 +112,7 @@ class EngineOpener:
         is_unchanged = isinstance(source, bytes) or stamp == stamp_source(source)
         has_stamp = is_unchanged and model is stored
         model_stamp = stamp_model(stamp, stored) if stamp is not None and has_stamp else None
-        runner = self.open_loaded(model, model_stamp)
+        runner = self.open_loaded(model, model_stamp, last_output_of(source))
         if isinstance(runner, NativeEngine):
             # Lazy: cached programs need no library.
             from sardonyx._src.runtime.kernel_library.background import request_library
@@ -137,12 +137,20 @@ class EngineOpener:
 
             model = with_operators(model, origin.operators)
         verify_checksums(model_tensors(model))
+        output = last_output_of(source)
+        if output:
+            from sardonyx._src.rewrite.last_position import keep_last_position  # lazy: only decoders
+
+            model = keep_last_position(model, output)
         return model
 
-    def open_loaded(self, model: Model, stamp: ModelStamp | None) -> Interpreter | NativeEngine:
+    def open_loaded(
+        self, model: Model, stamp: ModelStamp | None, last_output: str = ""
+    ) -> Interpreter | NativeEngine:
         """The engine for a model; under "auto", the reference engine if the model cannot be compiled.
 
         stamp: the stamp of the files that contain all data of the model; None if there are none.
+        last_output: as of `NativeEngine`.
         Raises InputError and UnsupportedProcessor for a wrong `SARDONYX_TARGET`, unless the engine is "reference".
         """
         if self.engine != "reference":
@@ -151,9 +159,9 @@ class EngineOpener:
             if self.engine != "reference":
                 with typed_defects("compile", OSError, ImportError):
                     precision, start = self.origin.precision, self.origin.start
-                    key = None if stamp is None else ProgramKey(stamp, precision, start)
+                    key = None if stamp is None else ProgramKey(stamp, precision, start, last_output)
                     cached = None if key is None else open_cached_engine(key, model, self.options)
-                    return cached or compile_engine(model, stamp, precision, self.options)
+                    return cached or compile_engine(model, stamp, precision, self.options, last_output)
         except SardonyxError as error:
             if self.engine == "native":
                 raise

@@ -99,27 +99,27 @@ def add_words(
     words = b.gep(block, i64(b, format_.words_offset), "i8")
     with b.loop(i64(b, 0), i64(b, format_.words), 1, "word") as number:
         address = b.gep(words, number * format_.word_row_bytes, "i8")
-        if len(row_blocks) > 1 or format_.bits == WHOLE_BITS:
-            prefetch_words(b, address, format_, vectors, is_single=len(row_blocks) == 1)
+        prefetch_words(b, address, format_, vectors, len(row_blocks))
         loaded = load_words(b, address, format_, vectors)
         for field in range(fields):
             codes = unpack_codes(loaded, field, format_)
             add_dot_products(b, row_blocks, number * fields + field, codes, sums)
 
 
-def prefetch_words(
-    b: KernelBuilder, words: str, format_: BlockFormat, vectors: range, *, is_single: bool
-) -> None:
+def prefetch_words(b: KernelBuilder, words: str, format_: BlockFormat, vectors: range, rows: int) -> None:
     """Prefetches words that are read later: while a processor multiplies several rows, it does not read far enough ahead.
 
-    Nor does it read the longer words of 8 bits ahead past the end of a page; those of a single row are prefetched into L2.
+    Nor does it read ahead past the end of a page.  Memory limits products of one row, and of two rows with codes of less
+    than 8 bits: their words are prefetched into L2, so that the first-level cache has room for what is multiplied now.
     """
-    tuning, is_far = BlockQuantizedTuning, format_.bits == WHOLE_BITS and not is_single
-    distance = tuning.whole_byte_prefetch if is_far else tuning.prefetch_bytes
+    is_whole = format_.bits == WHOLE_BITS
+    is_few = rows <= (1 if is_whole else 2)
+    is_near = is_whole != is_few
+    distance = BlockQuantizedTuning.near_prefetch_bytes if is_near else BlockQuantizedTuning.prefetch_bytes
     ahead, bytes_ = b.gep(words, i64(b, distance), "i8"), b.target.lanes * WORD_BYTES
     for offset in range(vectors.start * bytes_, vectors.stop * bytes_, CACHE_LINE_BYTES):
         line = i64(b, offset)
-        if is_single:
+        if is_few:
             prefetch_l2(b, ahead, line)
         else:
             prefetch(b, b.gep(ahead, line, "i8"))

@@ -70,3 +70,16 @@ def test_a_second_start_is_warm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         del generator
     assert compilations == [1, 0]
     assert not is_sliced(whole)
+
+
+def test_a_warmed_cache_has_the_program_of_generators(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, cache = tmp_path / "models" / "model.onnx", tmp_path / "cache"
+    path.parent.mkdir()
+    sx.save(grouped_decoder(), path)
+    reports = [sx.tools.warm(path.parent, cache=cache) for _ in range(2)]
+    assert [[model.compiled for model in report] for report in reports] == [[True], [False]]
+    monkeypatch.setenv("SARDONYX_CACHE", str(cache))
+    for session in (Generator(path, threads=1).session, sx.Session(path, threads=1)):
+        assert session.stats.compilations == 0

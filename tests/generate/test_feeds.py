@@ -30,11 +30,11 @@ def test_tokens_up_to_the_last_place() -> None:
 
 
 def test_numbers_of_a_single_row() -> None:
-    one = LENGTHS[:1]
+    single = LENGTHS[:1]
     for alignment in ("start", "end"):
-        assert run_number("mask", one, 2, alignment).tolist() == [[1, 1, 1, 1, 1]]
-    assert run_number("new_positions", one, 2).tolist() == [3, 4]
-    assert run_number("has_past", one, 2).tolist() == [True]
+        assert run_number("mask", single, 2, alignment).tolist() == [[1, 1, 1, 1, 1]]
+    assert run_number("new_positions", single, 2).tolist() == [3, 4]
+    assert run_number("has_past", single, 2).tolist() == [True]
     assert run_number("has_past", np.array([0]), 2).tolist() == [False]
 
 

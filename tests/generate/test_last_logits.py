@@ -29,9 +29,9 @@ def test_tokens_and_probabilities_are_those_of_all_positions(make: object) -> No
     last, every = Generator(model, threads=1), Generator(sx.Session(model, threads=1, shapes="off"))
     assert is_sliced(last.session) and not is_sliced(every.session)
     for prompt in (PROMPT, PROMPT[:1], PROMPT[2:5]):
-        one, other = (g.generate(prompt, max_tokens=9, logprobs=WORDS).results[0] for g in (last, every))
-        assert one.tokens == other.tokens
-        for a, b in zip(one.logprobs, other.logprobs, strict=True):
+        sliced, whole = (g.generate(prompt, max_tokens=9, logprobs=WORDS).results[0] for g in (last, every))
+        assert sliced.tokens == whole.tokens
+        for a, b in zip(sliced.logprobs, whole.logprobs, strict=True):
             assert a.logprob == pytest.approx(b.logprob, abs=1e-5)
 
 

@@ -134,7 +134,8 @@ def row_slots(node: Node) -> tuple[int, ...]:
     if rule is not None:
         return rule(node)
     op = find(node.domain, node.op_type)
-    return broadcast_slots(node) if op is not None and op.elementwise else ()
+    is_separate = op is not None and op.elementwise and not op.is_random
+    return broadcast_slots(node) if is_separate else ()
 
 
 def broadcast_slots(node: Node) -> tuple[int, ...]:

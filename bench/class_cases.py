@@ -27,6 +27,7 @@ from products import peak, prepare_steps
 from quantized_networks import QUANTIZED
 from sardonyx._src.measure.timing import measure_engines
 from tree_models import TREE_MODELS, has_libraries
+from tuning_cases import repeat, repetitions, time_call
 from tuning_fields import Workload
 from zoo.catalogue import ENTRIES
 
@@ -111,11 +112,8 @@ def measure_shares(only: str) -> dict[str, float]:
     for name in filter(partial(is_chosen, only), PRODUCTS):
         steps = PRODUCTS[name]()
         run, flops = prepare_steps(steps), sum(float(str(step.flops)) for step in steps)
-        before, best = limit(), float("inf")
-        for _ in range(SHARE_ROUNDS):
-            start = time.process_time()
-            run()
-            best = min(best, time.process_time() - start)
+        before, count = limit(), repetitions(run)
+        best = min(time_call(partial(repeat, run, count)) for _ in range(SHARE_ROUNDS)) / count
         shares[name] = flops / best / 1e9 / max(before, limit())
         print(json.dumps({"what": name, "share": shares[name]}), flush=True)
     return shares

@@ -137,9 +137,9 @@ def aligned_bytes(size: object) -> Array:
     return memory[start : start + size]
 
 
-def tensor(*shape: int) -> TensorView:
-    size = int(np.prod(shape)) * 4
-    return TensorView(DataType.FLOAT, shape, row_major_strides(shape), Buffer("arena", size, ""))
+def tensor(*shape: int, dtype: DataType = DataType.FLOAT) -> TensorView:
+    size = int(np.prod(shape)) * dtype.numpy.itemsize
+    return TensorView(dtype, shape, row_major_strides(shape), Buffer("arena", size, ""))
 
 
 def layer_step(layer: Layer) -> Step:

@@ -34,10 +34,10 @@ CLASSES = "x86-64-v4-zen4,x86-64-v3"
 Results = Mapping[str, Sequence[Result]]  # by class
 
 
-def measure_class(name: str, arguments: Sequence[str]) -> list[Result]:
-    """Runs `tuning_cases.py` in the class; its lines are printed as they come."""
+def measure_class(name: str, arguments: Sequence[str], program: str = "tuning_cases.py") -> list[Result]:
+    """Runs a program of this folder in the class; its lines are printed as they come."""
     environment, results = {**os.environ, "SARDONYX_TARGET": name}, []
-    command = [sys.executable, str(FOLDER / "tuning_cases.py"), *arguments]
+    command = [sys.executable, str(FOLDER / program), *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stdout is not None, "the output is a pipe"
         for text in process.stdout:

@@ -190,6 +190,20 @@ def test_exported_cases_are_read_back(tmp_path: Path) -> None:
         assert exported.case_of(cases.measure(("m",), lambda: asdict(case))) == case
 
 
+def test_the_cost_of_equal_bits_is_the_time_that_they_add() -> None:
+    bits, cases = import_benchmark("equal_bits"), import_benchmark("tuning_cases")
+    name = "blocks of 512 terms of a product"
+    slower = cases.Result(name, "2x2", "equal", "", 2e-3, {"equal": 1.0, "own": 0.8})
+    same = cases.Result(name, "3x3", "equal", "", math.nan, {"equal": 1.0})
+    field = cases.Result("gemm.k_block", "2x2", "512", "", 1e-3, {"512": 1.0, "1024": 0.9})
+    assert [bits.cost(result) for result in (slower, same, field)] == pytest.approx([0.25, 0, 1 / 0.9 - 1])
+    page = bits.page({"x86-64-v3": [slower, same, field]}).splitlines()
+    assert f"| {name} | one sum over all terms | 2x2 | x86-64-v3 | 2 ms | +25.0% |" in page
+    assert f"| {name} | one sum over all terms | 3x3 | x86-64-v3 |  | none: the same kernel |" in page
+    assert "| gemm.k_block | 1024 instead of 512 | 2x2 | x86-64-v3 | 1 ms | +11.1% |" in page
+    assert f"| {name} | +12.5% |" in page
+
+
 def test_classes_are_compared_with_the_faster_peer() -> None:
     classes, cases = import_benchmark("classes"), import_benchmark("class_cases")
     first = cases.ClassRow("networks", "m", {"sardonyx": 2.0, "onnxruntime": 4.0, "openvino": 3.0})

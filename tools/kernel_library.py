@@ -15,15 +15,18 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))  # contracts of kernels
+
 import sardonyx as sx
 from probes.expected import expected_results, has_fma
 from probes.kernel_cases import kernel_cases
-from probes.kernels import compile_kernel_probes
+from probes.kernels import compile_kernel_probes, probed_kernels
 from replay_corpus import GROUPS, Corpus
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.llvm.host_target import compiler_version
@@ -56,9 +59,7 @@ def class_target(target_class: TargetClass) -> Target:
 
 def probed_first(modules: dict[str, Module], target: Target) -> list[Module]:
     """The modules of a library and of probes, those of probes first."""
-    probed = [
-        kernel_module(kernel, target) for kernel in kernels_of((c.model for c in kernel_cases()), target)
-    ]
+    probed = [kernel_module(kernel, target) for kernel in probed_kernels(target, kernel_cases())]
     return [*({module.name: module for module in probed} | modules).values()]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -10,10 +10,22 @@ from pathlib import Path
 import pytest
 
 import sardonyx as sx
-from probes import element_cases, image_cases, official_cases, product_cases, row_cases
+from probes import (
+    call_cases,
+    contract_cases,
+    element_cases,
+    image_cases,
+    official_cases,
+    product_cases,
+    row_cases,
+)
 from probes.case_builder import KernelCase
 from probes.expected import expected_results, has_fma
-from probes.kernels import Results, compile_kernel_probes
+from probes.kernel_cases import kernel_cases
+from probes.kernels import Results, compile_kernel_probes, probed_kernels
+from probes.step_cases import StepCase
+from probes.unprobed_kinds import UNPROBED
+from replay_corpus import node_cases
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.linker.elf import ElfObject
 from sardonyx._src.compile.linker.features import saved_program_machine
@@ -41,19 +53,23 @@ from sardonyx._src.compile.llvm.target_classes import (
     classes_of,
     target_of,
 )
-from sardonyx._src.runtime.kernel_library.building import kernels_of
+from sardonyx._src.runtime.kernel_library.building import kernels_of, library_modules
+from sardonyx._src.runtime.kernel_library.variants import variant_models
 
 MACHINE = saved_program_machine() or ""
 CLASSES = [c for c in classes_of(linux_features(MACHINE), vendor(), MACHINE) if has_fma(c)] if MACHINE else []
 NAMES = [target_class.name for target_class in CLASSES]
 pytestmark = pytest.mark.skipif(not NAMES, reason="probes of kernels are for Linux")
-FAMILIES: Mapping[str, Callable[[], Iterator[KernelCase]]] = {
+FAMILIES: Mapping[str, Callable[[], Iterator[KernelCase | StepCase]]] = {
     "products": product_cases.cases,
     "images": image_cases.cases,
     "rows": row_cases.cases,
     "elements": element_cases.cases,
     "official": official_cases.cases,
+    "contracts": contract_cases.cases,
+    "calls": call_cases.cases,
 }
+STEPS = ("contracts", "calls")  # of which tests of contracts run many more cases of every class
 CHECKS = ("nonzero_check_int64",)  # kernels that write only if operands are wrong
 INSTRUCTIONS = {  # that return, are undefined, and jump to themselves
     "x86_64": (b"\xc3", b"\x0f\x0b", b"\xeb\xfe"),
@@ -96,7 +112,7 @@ def probes_of(family: str, name: str) -> FamilyProbes:
     """The probes of a family."""
     cases, target = [*FAMILIES[family]()], class_target(name)
     probes = compile_kernel_probes(target, cases, results_of(family))
-    kernels = {kernel.key: kernel for kernel in kernels_of((case.model for case in cases), target)}
+    kernels = {kernel.key: kernel for kernel in probed_kernels(target, cases)}
     modules = [kernel_module(kernels[key], target) for key in probes.kernels]
     return FamilyProbes(name, probes, {m.name: object_code(m, default_cache(), target) for m in modules})
 
@@ -106,8 +122,13 @@ def results_of(family: str) -> Results:
     return expected_results([case.name for case in FAMILIES[family]()])
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("family", FAMILIES)
+def families_of_classes() -> list[tuple[str, str]]:
+    """Each family with each class; those of steps with the first and the last class."""
+    ends = [*dict.fromkeys((*NAMES[:1], *NAMES[-1:]))]
+    return [(family, name) for family in FAMILIES for name in (ends if family in STEPS else NAMES)]
+
+
+@pytest.mark.parametrize(("family", "name"), families_of_classes())
 def test_kernels_compute_what_their_probes_expect(family: str, name: str) -> None:
     """Results that the kernels of another class have computed, beside the reference engine."""
     assert probes_of(family, name).find_fault() is None
@@ -126,6 +147,28 @@ def test_a_fault_in_a_kernel_of_each_kind_is_noticed(family: str) -> None:
         fault = probes.find_fault(kernel, probes.replace_start(kernel, 1))
         assert fault is not None and fault.how == "ends with SIGILL" and fault.probe.startswith(kernel)
     assert len(kinds) > 5
+
+
+def library_kinds(target: Target) -> set[str]:
+    """The kinds of the kernels of a library: of the variant models, and of official cases of each operator."""
+    cases = (sx.load(case.model) for case in node_cases())
+    models = (*(model for _, model in variant_models()), *cases)
+    return {kernel_library.kind_of(module) for module in library_modules(kernels_of(models, target), target)}
+
+
+def unlisted_kinds(kinds: Iterable[str], probed: Iterable[str]) -> list[str]:
+    """The kinds that have neither a probe nor a reason for none."""
+    return sorted({*kinds} - {*probed} - {*UNPROBED})
+
+
+@pytest.mark.parametrize("name", NAMES[-1:])
+def test_each_kind_of_kernel_has_a_probe_or_a_reason_for_none(name: str) -> None:
+    target = class_target(name)
+    probed = {kernel_library.kind_of(kernel.key) for kernel in probed_kernels(target, kernel_cases())}
+    kinds = library_kinds(target)
+    assert unlisted_kinds(kinds, probed) == []
+    assert unlisted_kinds({*kinds, "new_kernel_"}, probed) == ["new_kernel_"]
+    assert sorted(probed & UNPROBED.keys()) == [], "kinds with probes need no reason"
 
 
 @pytest.mark.skipif(MACHINE not in INSTRUCTIONS, reason="patches machine code")

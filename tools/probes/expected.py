@@ -1,9 +1,9 @@
-"""What the programs of `kernel_cases` compute: the bits of the native engine, beside the reference engine.
+"""What the programs of `kernel_cases` compute: the bits of the native engine, beside the reference engine or a contract.
 
     python -m probes.expected FILE NAME...
 
 All classes with fused multiply-add compute the same bits.  So this runs in a process for the least of them that this machine
-has, and compares with the reference engine; the other classes are then tested with results that their kernels did not compute.
+has, and compares models with the reference engine, and steps with what their contract says; the other classes are then tested with results that their kernels did not compute.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from probes.kernel_cases import kernel_cases
 from probes.kernels import Results
 from sardonyx._src.compile.linker.features import saved_program_machine
 from sardonyx._src.compile.llvm.host_target import linux_features, vendor
+from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.llvm.target_classes import TargetClass, classes_of, target_of
 from sardonyx._src.ir import Array
 
@@ -76,10 +77,12 @@ def compute(case: KernelCase) -> Sequence[Array]:
 
 
 def main(path: str, *names: str) -> None:
-    cases = [case for case in kernel_cases() if case.name in names]
-    arrays: dict[str, Any] = {
-        f"{case.name}/{i}": result for case in cases for i, result in enumerate(compute(case))
-    }
+    arrays: dict[str, Any] = {}
+    for case in kernel_cases():
+        if case.name in names:
+            is_model = isinstance(case, KernelCase)
+            results = compute(case) if is_model else case.prepare(host_target()).compute()
+            arrays |= {f"{case.name}/{i}": result for i, result in enumerate(results)}
     np.savez(path, **arrays)
 
 

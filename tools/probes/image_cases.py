@@ -98,11 +98,11 @@ def resampling() -> Iterator[KernelCase]:
             x = convolve(b, (1, 17, 4, 5), (10, 17, 1, 1)) if is_last else b.feed(1, 2, 4, 5)
             y = b.Resize(x, None, np.array([1, 1, 2, 2], np.float32), mode=mode)
             yield b.case(f"Resize, {mode}{', channels last' * is_last}", y, tolerance=1e-4)
-    for padding, corners in (("zeros", 0), ("border", 1)):
+    for padding, corners in (("zeros", 0), ("zeros", 1), ("border", 0), ("border", 1)):
         b = CaseBuilder()
         grid = b.feed(1, 3, 5, 2, scale=QUARTER)
         y = b.GridSample(b.feed(1, 11, 5, 6), grid, padding_mode=padding, align_corners=corners)
-        yield b.case(f"GridSample, {padding}", y)
+        yield b.case(f"GridSample, {padding}{', corners' * corners}", y)
 
 
 def norms() -> Iterator[KernelCase]:
@@ -113,3 +113,6 @@ def norms() -> Iterator[KernelCase]:
         y = b.GroupNormalization(x, scale, bias, num_groups=4)
         y = b.Conv(y, small(10, 16, 1, 1)) if is_last else y
         yield b.case(f"GroupNormalization{', channels last' * is_last}", y, tolerance=1e-4)
+    b = CaseBuilder()
+    y = b.GroupNormalization(b.feed(1, 16, 4, 5), scale, bias, num_groups=4)
+    yield b.case("GroupNormalization with what follows", b.Relu(y), tolerance=1e-4)

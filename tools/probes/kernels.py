@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from probes.case_builder import KernelCase
+from probes.step_cases import PreparedSteps, StepCase, step_kernels
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.executor.pool_layout import RECORD_SLOTS
 from sardonyx._src.compile.llvm.kernel_probes import ALIGN, Base, digest
 from sardonyx._src.compile.llvm.kernel_probes_file import KernelProbes, ProbeProgram
 from sardonyx._src.compile.llvm.probe_process import FILLER
 from sardonyx._src.compile.pipeline import compile_model
-from sardonyx._src.compile.program import Buffer, Step
+from sardonyx._src.compile.program import Buffer, Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.compile.program.encoding.executable import Executable
 from sardonyx._src.compile.program.encoding.size_functions import evaluate_sizes
 from sardonyx._src.compile.program.encoding.slot_bases import (
@@ -25,6 +26,7 @@ from sardonyx._src.compile.program.encoding.slot_bases import (
 )
 from sardonyx._src.compile.program.steps.cached_count import CachedCount
 from sardonyx._src.ir import Array
+from sardonyx._src.runtime.kernel_library.building import kernels_of
 
 MAX_MEMORY = 1 << 20  # bytes of a program
 COMMON_BASES = {
@@ -46,20 +48,25 @@ class Contents:
     def place(self, array: Array) -> int:
         content = array.tobytes()
         if content not in self.places:
-            self.places[content] = len(self.data)
-            self.data += padded(content)
+            self.places[content] = self.append(content)
         return self.places[content]
+
+    def append(self, content: bytes) -> int:
+        """Places a content of its own, which a program may change."""
+        place = len(self.data)
+        self.data += padded(content)
+        return place
 
 
 def padded(content: bytes, filler: bytes = b"\0") -> bytes:
     return content + filler * (-len(content) % ALIGN)
 
 
-def place_feeds(cases: Sequence[KernelCase]) -> Contents:
-    """What all cases are fed."""
+def place_feeds(cases: Sequence[KernelCase | StepCase]) -> Contents:
+    """What the models of all cases are fed."""
     contents = Contents()
     for case in cases:
-        for array in case.feeds.values():
+        for array in case.feeds.values() if isinstance(case, KernelCase) else ():
             contents.place(array)
     return contents
 
@@ -69,7 +76,7 @@ class ProgramWriter:
 
     def __init__(self, target: Target, feeds: Contents) -> None:
         self.target, self.feeds, self.constants = target, feeds, Contents()
-        self.kernels: dict[str, int] = {}
+        self.kernels: dict[str, int] = {}  # the number of each
         self.programs: list[ProbeProgram] = []
         self.ends: list[int] = []
         self.calls: list[tuple[int, int, int]] = []
@@ -89,12 +96,61 @@ class ProgramWriter:
         places, content = self.place_results(executable, results)
         for step, start in zip(program.steps, encoding.argument_starts, strict=True):
             assert isinstance(step.units, int), f"{case.name} must have constant sizes"
-            number = self.kernels.setdefault(step.kernel.key, len(self.kernels))
-            self.calls.append((number, first + start, step.units))
+            self.calls.append((self.number_of(step.kernel.key), first + start, step.units))
         self.add_slots(executable, case, places, first)
-        self.programs.append(ProbeProgram(case.name, self.end, len(content), digest(content)))
+        self.end_program(case.name, content)
+
+    def add_steps(self, case: StepCase, results: Sequence[Array]) -> None:
+        """results: the bytes of the outputs of a case."""
+        prepared = case.prepare(self.target)
+        places, content = dict[Buffer, tuple[Base, int]](), b""
+        for buffer, result in zip(prepared.outputs, results, strict=True):
+            places[buffer] = Base.RESULTS, self.end + len(content)
+            content += padded(result.tobytes(), FILLER)
+        places = self.place_operands(prepared) | places
+        for step in prepared.steps:
+            assert isinstance(step.units, int) and isinstance(step.scratch, int), (
+                f"{case.name} must be static"
+            )
+            self.scratch = max(self.scratch, step.scratch)
+            self.calls.append((self.number_of(step.kernel.key), len(self.values), step.units))
+            for argument in step.args:
+                self.add_argument(argument, places)
+        self.end_program(case.name, content)
+
+    def number_of(self, kernel: str) -> int:
+        return self.kernels.setdefault(kernel, len(self.kernels))
+
+    def end_program(self, name: str, content: bytes) -> None:
+        """content: the expected bytes of its results."""
+        self.programs.append(ProbeProgram(name, self.end, len(content), digest(content)))
         self.ends.append(len(self.calls))
         self.end += len(content)
+
+    def place_operands(self, prepared: PreparedSteps) -> dict[Buffer, tuple[Base, int]]:
+        """Where buffers are: those with contents among the constants, all others in the arena."""
+        places, arena = dict[Buffer, tuple[Base, int]](), 0
+        for buffer, memory in prepared.memories().items():
+            content = np.asarray(memory.bytes)
+            if buffer in prepared.inputs:
+                places[buffer] = Base.CONSTANTS, self.constants.append(content.tobytes())
+            elif buffer.data is not None:
+                places[buffer] = Base.CONSTANTS, self.constants.place(content)
+            else:
+                places[buffer] = Base.ARENA, arena
+                arena += -(-content.size // ALIGN) * ALIGN
+        self.arena = max(self.arena, arena)
+        return places
+
+    def add_argument(self, argument: KernelArgument, places: Mapping[Buffer, tuple[Base, int]]) -> None:
+        base, value = Base.NUMBER, argument.most if isinstance(argument, CachedCount) else argument
+        if isinstance(argument, TensorView):
+            assert isinstance(argument.offset, int), f"{argument} must be static"
+            base, place = places[argument.buffer]
+            value = place + argument.offset * argument.dtype.numpy.itemsize
+        assert isinstance(value, int), f"an argument must be an address or a number; got {argument}"
+        self.values.append(value)
+        self.bases.append(base)
 
     def place_results(
         self, executable: Executable, results: Sequence[Array]
@@ -152,9 +208,18 @@ class ProgramWriter:
         )
 
 
-def compile_kernel_probes(target: Target, cases: Sequence[KernelCase], results: Results) -> KernelProbes:
+def compile_kernel_probes(
+    target: Target, cases: Sequence[KernelCase | StepCase], results: Results
+) -> KernelProbes:
     """The programs of cases for a target.  results: what they must compute."""
     writer = ProgramWriter(target, place_feeds(cases))
     for case in cases:
-        writer.add(case, results[case.name])
+        add = writer.add_steps if isinstance(case, StepCase) else writer.add
+        add(case, results[case.name])
     return writer.probes()
+
+
+def probed_kernels(target: Target, cases: Sequence[KernelCase | StepCase]) -> Iterator[Kernel]:
+    """The kernels of cases for a target."""
+    yield from kernels_of((case.model for case in cases if isinstance(case, KernelCase)), target)
+    yield from step_kernels([case for case in cases if isinstance(case, StepCase)], target)

@@ -46,6 +46,8 @@ from sardonyx._src.compile.kernels.gemm.tile.row_blocks import (
 from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.dataclass import dataclass
 
+PREFETCHED_PANELS = 2  # of paired words, ahead of the panel that is multiplied
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PanelRows:
@@ -224,7 +226,9 @@ def add_products(
     starts = row_starts(m, unit, first, block.num_rows, rows)
     offset = terms.first if unit.a_step is None else terms.first * unit.a_step
     addresses = [b.gep(unit.a, start + offset) for start in starts]
-    if terms.has_next:
+    if terms.has_next and m.arithmetic.accumulate is not None:
+        accumulate(m, addresses, panel, terms.count, prefetch=share_of_next_panels(m, unit, block, panel, terms))
+    elif terms.has_next:
         accumulate_terms(m, addresses, panel, block, terms, unit.a_step)
     else:
         accumulate(m, addresses, panel, terms.count, unit.a_step)
@@ -246,6 +250,20 @@ def amx_products(
     next_panel = panel_address(m, panel, terms.count * m.tile.width)
     share = share_panel(m.b, m.amx, next_panel, block.index, count_blocks(m.b, m.tile, unit.num_rows))
     return partial(accumulate_tiles, m, AmxOperands(left, unit.a_row, panel, terms.count, share))
+
+
+def share_of_next_panels(
+    m: Microkernel, unit: PanelRows, block: RowBlock, panel: str, terms: TermRange
+) -> Prefetch:
+    """An equal share for each row block of the next two panels, at most a cache line for each term.
+
+    Paired words are prefetched before any is multiplied, so that few rows need more than the next panel.
+    """
+    b, count = m.b, terms.count
+    share = share_bytes(b, PREFETCHED_PANELS * panel_row_bytes(m), count_blocks(b, m.tile, unit.num_rows))
+    share = b.min(share, CACHE_LINE_BYTES)
+    next_panel = panel_address(m, panel, count * m.panel_row)
+    return Prefetch(b.gep(next_panel, block.index * count * share, "i8"), share)
 
 
 def accumulate_terms(

@@ -242,7 +242,7 @@ def saturating() -> Any:
     ) -> LLVMValue:
         return total + self.widen_sums(self.emit_pmaddubsw(left[0], right[0]))
 
-    methods = {"unpack_a": unpack, "unpack_b": unpack, "dot_accumulate": accumulate}
+    methods: dict[str, Any] = {"unpack_a": unpack, "unpack_b": unpack, "dot_accumulate": accumulate}
     with ExitStack() as stack:
         stack.enter_context(patch.object(packed_int8, "pack_paired_panels", lambda *_: None))
         stack.enter_context(patch.multiple(Int8DotEmitter, **methods))

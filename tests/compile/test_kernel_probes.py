@@ -70,7 +70,7 @@ FAMILIES: Mapping[str, Callable[[], Iterator[KernelCase | StepCase]]] = {
     "calls": call_cases.cases,
 }
 STEPS = ("contracts", "calls")  # of which tests of contracts run many more cases of every class
-CHECKS = ("nonzero_check_int64",)  # kernels that write only if operands are wrong
+CHECKS = ("nonzero_check_int64", "nonzero_check_bool")  # kernels that write only if operands are wrong
 INSTRUCTIONS = {  # that return, are undefined, and jump to themselves
     "x86_64": (b"\xc3", b"\x0f\x0b", b"\xeb\xfe"),
     "aarch64": (b"\xc0\x03\x5f\xd6", b"\0\0\0\0", b"\0\0\0\x14"),

@@ -7,6 +7,7 @@ once or twice, with results that Python's integers and NumPy give.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -27,12 +28,13 @@ from sardonyx._src.compile.kernels.winograd.tiles import TileTransforms
 from sardonyx._src.compile.kernels.winograd.transforms import F2X3, F4X3, WinogradTransform
 from sardonyx._src.compile.lower.control_flow import moving_slices
 from sardonyx._src.compile.lower.control_flow.jumps import COUNTER_SLOTS, branch_step, fault_step, loop_step
-from sardonyx._src.compile.program import Kernel, Step, TensorView
+from sardonyx._src.compile.program import Kernel, KernelArgument, Step, TensorView
 from sardonyx._src.compile.program.encoding.binding_kernel import SizeBinding, SlotStore, binding_kernel
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 from sardonyx._src.ir.dims import symbol
 
+Argument: TypeAlias = "KernelArgument | tuple[KernelArgument, ...]"
 LIMIT = 1000  # of nodes and of iterations
 WIDTH = 16  # of panels
 
@@ -119,9 +121,9 @@ def slices(trial: Trial) -> Sequence[Step]:
     return [call(moving_slices.MOVE, count=1, slices=(slot, 1000, index, 64))]
 
 
-def call(kernel: Kernel, units: int = 1, **arguments: object) -> Step:
+def call(kernel: Kernel, units: int = 1, **arguments: Argument) -> Step:
     """A call with these arguments; its tensors are all that it may read and write."""
-    slots = kernel.parameters.pack(**arguments)
+    slots: tuple[KernelArgument, ...] = kernel.parameters.pack(**arguments)
     tensors = tuple(slot for slot in slots if isinstance(slot, TensorView))
     return Step(kernel, slots, units, tensors, tensors)
 
@@ -152,8 +154,9 @@ def expect_panels(trial: Trial, panels: TensorView, columns: Array, strides: tup
 def packed_words(trial: Trial, *, exchanges: bool) -> Sequence[Step]:
     """Words of 19 columns, 2 in each of 3 blocks, in panels of 16."""
     words = trial.rng.integers(0, 1 << 32, (19, 6), np.uint32)
-    nibbles = words[..., None] >> np.arange(0, 32, 4, np.uint32) & np.uint32(15)
-    exchanged = nibbles[..., [0, 4, 1, 5, 2, 6, 3, 7]] << np.arange(0, 32, 4, np.uint32)
+    shifts = np.arange(0, 32, 4).astype(np.uint32)
+    nibbles = words[..., None] >> shifts & np.uint32(15)
+    exchanged = nibbles[..., [0, 4, 1, 5, 2, 6, 3, 7]] << shifts
     expected = exchanged.sum(-1, dtype=np.uint32) if exchanges else words
     y = trial.allocate(DataType.UINT32, (2, 3, 2, WIDTH), 0)
     expect_panels(trial, y, expected.T.reshape(3, 2, 19), (y.strides[1], y.strides[2]))

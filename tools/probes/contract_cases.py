@@ -9,9 +9,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from compile.contracts import (
-    attention,
-    block_quantized,
-    conv,
     conv_computed,
     data_movement,
     data_movement_indexed,
@@ -20,7 +17,6 @@ from compile.contracts import (
     gemm,
     gemm_grouped,
     gemm_integers,
-    gemm_unpacked,
     linear_attention,
     pooling,
     recurrent,
@@ -32,7 +28,6 @@ from compile.contracts import (
     winograd,
 )
 from probes.step_cases import Make, StepCase
-from sardonyx._src.compile.kernels.attention.scores import ATTENTION_WEIGHTS
 from sardonyx._src.compile.kernels.pooling.pooling import PoolingAlgorithm
 from sardonyx._src.compile.kernels.resize.dynamic_taps import DYNAMIC_COORDINATES
 from sardonyx._src.compile.kernels.winograd.convolution import TileGrouping
@@ -60,12 +55,8 @@ def cases() -> Iterator[StepCase]:
 
 
 def products() -> Iterator[StepCase]:
-    yield case(gemm.large_product, rows=5, columns=37, k=130)
-    yield case(gemm.low_rank_product, rows=5, columns=37, k=9, rank=3)
     yield case(gemm.product_of_few_rows, rows=3, columns=96, k=9, layout="rows", epilogue="")
     yield case(gemm.double_gemm, rows=5, columns=11, k=9, layout="nt", addend=(999, 999), gap=0)
-    yield case(gemm.double_product, rows=5, columns=11, k=9)
-    yield case(gemm_unpacked.product_of_vectors, batch=(3,), size=17, k=8, layout="column", epilogue="")
     yield case(
         gemm_grouped.grouped_product, tokens=7, selections=2, groups=3, columns=37, k=9, weights="computed"
     )
@@ -79,9 +70,6 @@ def products() -> Iterator[StepCase]:
         has_bias=False,
     )
     yield case(gemm_integers.row_sums, rows=5, k=13, dtype="int8", batch=(2,))
-    for bits in (2, 8):
-        options = {"rows": 3, "columns": 37, "k": 65, "bits": bits, "size": 32, "has_zeros": True}
-        yield case(block_quantized.block_product, f"{bits} bits", **options, gap=0)
 
 
 def convolutions() -> Iterator[StepCase]:
@@ -89,23 +77,13 @@ def convolutions() -> Iterator[StepCase]:
         conv_computed.weight_gradient, channels=5, columns=11, window=PADDED, groups=1, pixels=7, gap=0
     )
     yield case(conv_computed.computed_convolution, pixels=7, columns=11, channels=9, window=PADDED, groups=1)
-    yield case(
-        conv_computed.transposed_convolution,
-        pixels=5,
-        columns=11,
-        channels=3,
-        window=Window((3, 2), (2, 3), (2, 3), begin_pads=(0, 1)),
-        groups=1,
-        is_computed=True,
-    )
-    yield case(conv.narrow_convolution, pixels=5, vectors=2, channels=4, window=PADDED, is_computed=False)
     grouping = TileGrouping(4, False)
     yield case(
         winograd.winograd,
         lines=7,
         pixels=9,
         channels=5,
-        features=37,
+        features=19,
         pad=1,
         transforms=TileTransforms(F4X3, F4X3),
         grouping=grouping,
@@ -127,12 +105,12 @@ def images() -> Iterator[StepCase]:
     options = {"size": (5, 7), "out": (2, 3), "share": 3, "groups": (1, 2), "gap": 0}
     yield case(sampling.deform_columns, **options, has_mask=True)
     yield case(resize.upsample, pixels=3, channels=19, factors=(2, 3), gap=0)
-    for coordinates in DYNAMIC_COORDINATES:
-        for mode in ("", "floor", "round_prefer_floor"):
-            for has_scale in (False, True):
-                options = {"size": 7, "out": 17, "nearest_mode": mode, "has_scale": has_scale}
-                label = f"{coordinates}, {mode or 'linear'}{', scaled' * has_scale}"
-                yield case(resize.resize_by_computed_taps, label, **options, coordinates=coordinates)
+    modes = [(coordinates, "") for coordinates in DYNAMIC_COORDINATES]
+    for coordinates, mode in (*modes, ("asymmetric", "floor"), ("half_pixel", "round_prefer_floor")):
+        for has_scale in (False, True):
+            options = {"size": 7, "out": 17, "nearest_mode": mode, "has_scale": has_scale}
+            label = f"{coordinates}, {mode or 'linear'}{', scaled' * has_scale}"
+            yield case(resize.resize_by_computed_taps, label, **options, coordinates=coordinates)
 
 
 def rows() -> Iterator[StepCase]:
@@ -144,25 +122,14 @@ def rows() -> Iterator[StepCase]:
 
 
 def sequences() -> Iterator[StepCase]:
-    options: dict[str, Any] = {"hidden": 11, "batch": 3, "length": 2}
+    options: dict[str, Any] = {"hidden": 11, "batch": 3, "length": 2, "has_lengths": False}
     for cell in ("rnn", "reset_gru"):
-        for has_lengths in (False, True):
-            label = f"{cell}{', lengths' * has_lengths}"
-            yield case(
-                recurrent.recurrence, label, cell=cell, **options, has_lengths=has_lengths, layout="whole"
-            )
-    options["has_lengths"] = True
+        yield case(recurrent.recurrence, cell, cell=cell, **options, layout="whole")
     for cell in ("lstm", "reset_gru"):
         yield case(recurrent.recurrence, f"{cell}, divided", cell=cell, **options, layout="divided")
     yield case(recurrent.projection, rows=5, columns=11, k=7)
-    heads: dict[str, Any] = {"depth": 8, "width": 11, "heads": (4, 2), "mask": "", "layout": "heads of rows"}
-    yield case(attention.attention, "split keys", queries=1, keys=1030, **heads, bounds="")
-    masked = {**heads, "mask": "float q"}
-    yield case(attention.attention, "split keys, mask", queries=1, keys=1030, **masked, bounds="")
-    yield case(attention.attention, "window", queries=7, keys=19, **heads, bounds="window")
     options = {"tokens": 9, "sizes": (5, 19), "group": 2, "decay": "row", "rate": "head", "gap": 0}
     yield case(linear_attention.linear_attention, **options, has_past=False)
-    yield case(attention.attention_scores, queries=7, keys=19, depth=8, stage=ATTENTION_WEIGHTS)
 
 
 def selections() -> Iterator[StepCase]:
@@ -171,7 +138,13 @@ def selections() -> Iterator[StepCase]:
     yield case(elementwise.check_of_zeros, n=37, dtype="bool")
     yield case(selection.slice_bounds, lengths=(4, 9), step=2, dtype="int64")
     for is_centered in (False, True):
-        options = {"boxes": 19, "classes": 2, "max_boxes": 5, "iou": 0.37, "is_centered": is_centered}
+        options: dict[str, Any] = {
+            "boxes": 19,
+            "classes": 2,
+            "max_boxes": 5,
+            "iou": 0.37,
+            "is_centered": is_centered,
+        }
         yield case(selection.suppression, "centered" if is_centered else "corners", **options)
     yield case(selection.key_search, n=37, keys=5, dtype="int64", values="float32")
     for is_sorted in (False, True):
@@ -181,5 +154,4 @@ def selections() -> Iterator[StepCase]:
             yield case(selection.distinct_rows, label, **options, is_sorted=is_sorted)
     yield case(data_movement.numbers, n=37, start=3, delta=-2, dtype="int64")
     yield case(data_movement.sizes, count=5)
-    yield case(data_movement.large_copy, rows=17, n=1025, is_transposed=True, dtype="float32")
     yield case(data_movement_indexed.one_hot, shape=(3, 17), depth=6, axis=1, dtype="float32", index="int64")

@@ -23,6 +23,7 @@ import sardonyx as sx
 from probes.case_builder import KernelCase
 from probes.kernel_cases import kernel_cases
 from probes.kernels import Results
+from probes.step_cases import StepCase
 from sardonyx._src.compile.linker.features import saved_program_machine
 from sardonyx._src.compile.llvm.host_target import linux_features, vendor
 from sardonyx._src.compile.llvm.jit import host_target
@@ -52,10 +53,10 @@ def expected_results(names: Sequence[str]) -> Results:
         subprocess.run(
             [sys.executable, "-m", "probes.expected", str(path), *names], env=environment, check=True
         )
-        results: dict[str, list[Array]] = {}
+        results: dict[str, list[Array]] = {name: [] for name in names}
         with np.load(path) as archive:
             for name in archive:
-                results.setdefault(name.rpartition("/")[0], []).append(archive[name])
+                results[name.rpartition("/")[0]].append(archive[name])
         return results
 
 
@@ -80,8 +81,7 @@ def main(path: str, *names: str) -> None:
     arrays: dict[str, Any] = {}
     for case in kernel_cases():
         if case.name in names:
-            is_model = isinstance(case, KernelCase)
-            results = compute(case) if is_model else case.prepare(host_target()).compute()
+            results = case.prepare(host_target()).compute() if isinstance(case, StepCase) else compute(case)
             arrays |= {f"{case.name}/{i}": result for i, result in enumerate(results)}
     np.savez(path, **arrays)
 

@@ -48,6 +48,10 @@ def convolutions() -> Iterator[KernelCase]:
     b = CaseBuilder()  # with pixels in the lanes
     y = convolve(b, (1, 5, 7, 37), (1, 5, 5, 5), pads=[2, 2, 2, 2])
     yield b.case("convolution to one channel", y)
+    b = CaseBuilder()  # with several groups in a vector
+    yield b.case(
+        "convolution of groups of four channels", convolve(b, (1, 32, 5, 7), (32, 4, 3, 3), **SAME, group=8)
+    )
     b, scale = CaseBuilder(), np.float32(0.25)
     x = b.DequantizeLinear(b.feed(1, 16, 5, 7, dtype="uint8", low=0, high=255), scale, np.uint8(120))
     weights = pattern(64, 16, 1, 1, dtype="int8", low=-128, high=127)

@@ -214,8 +214,10 @@ def compile_kernel_probes(
     """The programs of cases for a target.  results: what they must compute."""
     writer = ProgramWriter(target, place_feeds(cases))
     for case in cases:
-        add = writer.add_steps if isinstance(case, StepCase) else writer.add
-        add(case, results[case.name])
+        if isinstance(case, StepCase):
+            writer.add_steps(case, results[case.name])
+        else:
+            writer.add(case, results[case.name])
     return writer.probes()
 
 

@@ -73,6 +73,11 @@ def attention() -> Iterator[KernelCase]:
         q, k, v = (b.feed(1, 2, n, 8, scale=QUARTER) for n in (queries, keys, keys))
         outputs.append(b.Attention(q, k, v, b.feed(queries, keys, low=-3, high=0)))
     yield b.case("attention", *outputs)
+    for has_mask in (False, True):  # of so many keys that units have parts of them
+        b = CaseBuilder()
+        q, k, v = (b.feed(1, 2, n, 8, scale=QUARTER) for n in (1, 520, 520))
+        mask = (b.feed(1, 520, low=-3, high=0),) if has_mask else ()
+        yield b.case(f"attention of many keys{', masked' * has_mask}", b.Attention(q, k, v, *mask))
 
 
 def recurrent() -> Iterator[KernelCase]:

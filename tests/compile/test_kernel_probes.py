@@ -143,7 +143,9 @@ def test_a_fault_in_a_kernel_of_each_kind_is_noticed(family: str) -> None:
     for kernel in kinds.values():
         fault = probes.find_fault(kernel, probes.replace_start(kernel, 0))
         is_named = fault is not None and fault.how == "gives wrong values" and kernel in fault.probe
-        assert is_named or kernel in CHECKS, kernel
+        # A later kernel of the program may take what is not written for indices.
+        has_crashed = fault is not None and fault.how == "ends with SIGSEGV"
+        assert is_named or has_crashed or kernel in CHECKS, (kernel, fault)
         fault = probes.find_fault(kernel, probes.replace_start(kernel, 1))
         assert fault is not None and fault.how == "ends with SIGILL" and fault.probe.startswith(kernel)
     assert len(kinds) > 5

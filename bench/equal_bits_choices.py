@@ -151,8 +151,8 @@ def call_by_register(
 def estimated_quotient(builder: FunctionBuilder, a: LLVMValue, b: LLVMValue) -> LLVMValue:
     """a / b within 1 ulp, by the estimate of 1 / b, a step of Newton's method, and the remainder of the quotient."""
     estimate = call_by_register(builder, *ESTIMATES[host_target().lanes](b))
-    one = builder.constant(1, b.type)
-    estimate = builder.fma(builder.fma(-b, estimate, one), estimate, estimate)
+    missing = builder.fma(-b, estimate, builder.constant(1, b.type))
+    estimate = builder.fma(missing, estimate, estimate)
     quotient = a * estimate
     return builder.fma(builder.fma(-b, quotient, a), estimate, quotient)
 

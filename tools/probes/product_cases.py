@@ -73,7 +73,7 @@ def attention() -> Iterator[KernelCase]:
         q, k, v = (b.feed(1, 2, n, 8, scale=QUARTER) for n in (queries, keys, keys))
         outputs.append(b.Attention(q, k, v, b.feed(queries, keys, low=-3, high=0)))
     yield b.case("attention", *outputs)
-    for has_mask in (False, True):  # of so many keys that units have parts of them
+    for has_mask in (False, True):  # more than a unit has
         b = CaseBuilder()
         q, k, v = (b.feed(1, 2, n, 8, scale=QUARTER) for n in (1, 520, 520))
         mask = (b.feed(1, 520, low=-3, high=0),) if has_mask else ()

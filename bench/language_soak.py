@@ -15,13 +15,11 @@ import datetime
 import json
 import random
 import socket
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,7 +30,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 import sardonyx as sx
 from measure import FOLDER, commit, machine
 from sardonyx.generate import Generator
-from serving_soak import memory_of
+from service_process import memory_of, running_service
 from soak_clients import RESET, message
 
 PAGE = FOLDER.parent / "docs" / "generated" / "language_soak.md"
@@ -44,7 +42,8 @@ LENGTHS, SHARES = (
     (30, 45, 20, 5),
 )  # of results, in tokens, and how many of 100 requests have them
 LEAVING = 0.1  # the share of clients that leave
-WIDTH, ROWS, QUEUE = 16, 8, 64
+WIDTH = 16
+OPTIONS = ("--threads", "1", "--max-queue", "64")
 TEMPLATE = "{% for message in messages %}{{ message.content }}\n{% endfor %}"
 
 
@@ -192,28 +191,6 @@ def streamed_text(data: bytes, variant: Variant) -> str | None:
     return "".join(c["delta"].get("content") or "" if variant.is_chat else c["text"] for c in choices)
 
 
-@contextlib.contextmanager
-def running(models_folder: Path) -> Iterator[tuple[int, int]]:
-    """The process and port of a service."""
-    command = [sys.executable, "-m", "sardonyx", "serve", str(models_folder), "--port", "0", "--log", "json"]
-    command += ["--threads", "1", "--max-queue", str(QUEUE)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        port = 0
-        for line in process.stderr:
-            text = json.loads(line)["message"]
-            if text.startswith("listening on http"):
-                port = int(text.rpartition(":")[2])
-            if text == "ready":
-                break
-        threading.Thread(target=process.stderr.read, daemon=True).start()  # the log must not fill its pipe
-        try:
-            yield process.pid, port
-        finally:
-            process.terminate()
-            process.wait(60)
-
-
 def metrics(port: int) -> dict[str, float]:
     """The metrics of the service by name and labels."""
     text = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics").read().decode()
@@ -227,13 +204,13 @@ def soak(count: int, connections: int, minutes: float) -> tuple[Counts, list[flo
         folder = Path(name)
         write_model(folder / "soak")
         variants, counts, memory = make_variants(Generator(folder / "soak", threads=1)), Counts(), []
-        with running(folder) as (pid, port):
+        with running_service(folder, *OPTIONS) as (process, port):
             clients = [Client(port, variants, counts, seed) for seed in range(connections)]
             begin = time.perf_counter()
             while counts.sent < count and time.perf_counter() - begin < 60 * minutes:
                 share = max(1, count // READINGS // connections)
                 asyncio.run(send_all(clients, share))
-                memory.append(memory_of(pid))
+                memory.append(memory_of(process.pid))
                 print(f"{counts.sent} requests, {memory[-1]:.1f} MiB", flush=True)
             seconds = time.perf_counter() - begin
             time.sleep(1)  # so that the requests of the last clients that left have ended

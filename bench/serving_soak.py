@@ -20,7 +20,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from pathlib import Path
 import uvloop
 
 from measure import BUILD, FOLDER, commit, machine
+from service_process import memory_of, running_service
 from soak_clients import RESET, Clients, HttpClient, infer_message, write_models
 
 PAGE = FOLDER.parent / "docs" / "generated" / "serving_soak.md"
@@ -64,41 +64,8 @@ def running(connections: int, *options: str) -> Iterator[Running]:
     with tempfile.TemporaryDirectory() as folder:
         models = Path(folder)
         write_models(models)
-        command = [
-            sys.executable,
-            "-m",
-            "sardonyx",
-            "serve",
-            folder,
-            "--port",
-            "0",
-            "--log",
-            "json",
-            *options,
-        ]
-        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-            assert process.stderr is not None
-            port = 0
-            for line in process.stderr:
-                text = json.loads(line)["message"]
-                if text.startswith("listening on http"):
-                    port = int(text.rpartition(":")[2])
-                if text == "ready":
-                    break
-            threading.Thread(
-                target=process.stderr.read, daemon=True
-            ).start()  # the log must not fill its pipe
-            try:
-                yield Running(process, port, Clients(port, models, seed=0), connections)
-            finally:
-                process.terminate()
-                process.wait(60)
-
-
-def memory_of(pid: int) -> float:
-    """The resident memory of a process in MiB."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS"))
+        with running_service(models, *options) as (process, port):
+            yield Running(process, port, Clients(port, models, seed=0), connections)
 
 
 async def send_requests(service: Running, count: int) -> str:

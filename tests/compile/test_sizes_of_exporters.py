@@ -97,3 +97,28 @@ def test_a_size_that_a_float_rounds_is_left_to_the_reference_engine() -> None:
         x = np.broadcast_to(np.zeros(1, np.float32), size)
         assert session.run({"x": x})["y"].shape == (int(np.float32(size)),)
         assert sum(session.stats.bailouts.values()) == bailouts
+
+
+MASK_OF_LATEST = """g (int64[b,total] mask, float[b,new] x) => (places, y) <int64[1] one = {1}, int64[1] two = {2}, int64 axis = {1}> {
+  count = Shape<start = 1>(x)  all = Shape<start = 1>(mask)  first = Sub(all, count)
+  every = CumSum(mask, axis)  places = Slice(every, first, all, one)
+  rows = Unsqueeze(places, two)  columns = Unsqueeze(every, one)  seen = LessOrEqual(columns, rows)
+  wide = Unsqueeze(x, two)  floats = Cast<to = 1>(seen)  y = Mul(floats, wide) }"""
+
+
+def test_the_latest_columns_of_a_mask_begin_at_a_difference_of_sizes() -> None:
+    """Of more new columns than all, Slice counts a negative start from the back, which NumPy's slices do, too."""
+    session = sx.Session(parse_model(MASK_OF_LATEST, opset=24), engine="native", shapes="off")
+    assert session.stats.fallback_nodes == 0
+    for total, new in ((7, 3), (8, 1), (5, 5), (9, 4), (2, 3), (3, 6)):
+        mask = np.random.default_rng(total).integers(0, 2, (2, total))
+        x = np.arange(2.0 * new, dtype=np.float32).reshape(2, new)
+        every = mask.cumsum(1)
+        places = every[:, total - new : total]
+        if places.shape[1] not in (1, new):
+            with pytest.raises(sx.SardonyxError):  # rows of x and of the mask do not fit each other
+                session.run({"mask": mask, "x": x})
+            continue
+        results = session.run({"mask": mask, "x": x})
+        np.testing.assert_array_equal(results["places"], places)
+        np.testing.assert_array_equal(results["y"], (every[:, None] <= places[:, :, None]) * x[:, :, None])

@@ -10,7 +10,18 @@ from collections.abc import Sequence
 
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir import Array
-from sardonyx._src.ir.dims import Dim, Expr, bounds, ceil_div, dim_add, dim_max, dim_min, dim_sub, known_equal
+from sardonyx._src.ir.dims import (
+    Dim,
+    Expr,
+    Known,
+    bounds,
+    ceil_div,
+    dim_add,
+    dim_max,
+    dim_min,
+    dim_sub,
+    known_equal,
+)
 from sardonyx._src.ops.support.shapes import axes_of
 
 OPEN_END = (
@@ -74,7 +85,7 @@ def sliced_dim(size: Dim, start: Dim, end: Dim, step: Dim) -> Dim:
 
 
 def from_front(position: Dim, size: Dim, step: int) -> Dim:
-    """A start or end as a position from the front: the size is added if it is negative; None if its sign is unknown."""
+    """A start or end as a position from the front: the size is added if it is negative; None if either is unknown."""
     if position is None or isinstance(position, int):
         if position is not None and abs(position) >= OPEN_END:
             return position
@@ -87,7 +98,14 @@ def from_front(position: Dim, size: Dim, step: int) -> Dim:
     # The position size - 1 is negative only if the axis is empty, and size - 2 only if it has at most one entry.  There,
     # adding the size would change nothing after clamping, except for size - 2 with a negative step.
     harmless = (1, 2) if step > 0 else (1,)
-    return position if any(known_equal(dim_sub(size, position), k) for k in harmless) else None
+    if size is None or any(known_equal(dim_sub(size, position), k) for k in harmless):
+        return None if size is None else position
+    return position + size * is_negative(position)
+
+
+def is_negative(position: Known) -> Known:
+    """1 where a position is negative, and 0 elsewhere."""
+    return dim_min(dim_max(-position, 0), 1)
 
 
 def clamp_above(position: Dim, top: Dim) -> Dim:

@@ -26,6 +26,7 @@ from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir.dims import Expr, Known, dim_max, dim_min, dim_product, known_ge
 from sardonyx._src.ops.inference import Known as Elements
 from sardonyx._src.ops.tensor.elements import is_fully_known
+from sardonyx._src.ops.tensor.slicing import is_negative
 
 MAX_SLICE_BOUND = 2 * MAX_ELEMENTS  # bounds are clamped to this, which is beyond any index
 
@@ -206,8 +207,7 @@ def slice_start(scope: Scope, start: SupportsIndex | Expr | None, size: Known, s
     )
     last = size if step > 0 else size - 1
     if not known_ge(first, 0):
-        is_negative = dim_min(dim_max(-first, 0), 1)  # 0 or 1
-        first = dim_max(first + size * is_negative, 0)
+        first = dim_max(first + size * is_negative(first), 0)
     return first if known_ge(last, first) else dim_min(first, last)
 
 

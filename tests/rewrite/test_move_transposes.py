@@ -24,6 +24,7 @@ BACK = "Transpose<perm = [2, 0, 1]>"
         ("h = Exp(a) b = Mul(h, half)", "h = Exp(x) y = Mul(h, half)"),
         ("b = ReduceMean(a, k)", "y = ReduceMean(x, e)"),
         ("b = ReduceMax(a)", "y = ReduceMax(x)"),
+        ("b = CastLike(a, r)", "y = CastLike(x, r)"),
         ("b = Softmax<axis = -1>(a)", "y = Softmax<axis = 0>(x)"),
         ("b = Concat<axis = 1>(a, c, a)", "y = Concat<axis = 2>(x, d, x)"),
         ("b = Gather<axis = 2>(a, row)", "y = Gather<axis = 0>(x, row)"),
@@ -117,6 +118,15 @@ def test_what_would_not_need_fewer_is_kept(nodes: str) -> None:
         f"""g (float[2,4,2] x, float[2,2,4] w, float[2,2] m, float[4,2,2] n) => (float[] y) <int64 i = {{0}}> {{
             a = {GO}(x) {nodes}
         }}""",
+        PASS,
+    )
+
+
+def test_an_operand_that_gives_an_element_type_is_not_moved() -> None:
+    """CastLike returns a scalar here, whatever the shape of the other operand is."""
+    assert_becomes(
+        f"g (float[2,3,4] x, int64 n) => (float[] y) {{ a = {GO}(x) t = CastLike(n, a) b = Mul(a, t) y = {BACK}(b) }}",
+        f"g (float[2,3,4] x, int64 n) => (float[] y) {{ a = {GO}(x) t = CastLike(n, a) y = Mul(x, t) }}",
         PASS,
     )
 

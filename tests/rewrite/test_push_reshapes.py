@@ -7,7 +7,7 @@ import pytest
 from rewrite.rewriting import assert_becomes, assert_unchanged
 
 PASS = "push-reshapes"
-SHAPES = "int64[1] s = {12}, int64[2] t = {3, 4}, float half = {0.5}, float[1,1] one = {1}, float[12] c = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}"
+SHAPES = "int64[1] s = {12}, int64[2] ones = {1, 1}, int64[2] t = {3, 4}, float half = {0.5}, float[1,1] one = {1}, float[12] c = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}"
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,7 @@ SHAPES = "int64[1] s = {12}, int64[2] t = {3, 4}, float half = {0.5}, float[1,1]
         ("b = Mul(a, a)", "b = Mul(x, x)"),
         ("h = Exp(a) b = Neg(h)", "h = Exp(x) b = Neg(h)"),
         ("b = Clip(a, half)", "b = Clip(x, half)"),
+        ("b = CastLike(a, c)", "b = CastLike(x, c)"),
     ],
 )
 def test_of_two_reshapes_around_work_one_is_left(work: str, after: str) -> None:
@@ -48,6 +49,7 @@ def test_dropped_and_restored_axes_are_removed() -> None:
         "a = Reshape(x, s) b = Exp(a) d = Reshape(b, t) e = ReduceMax<keepdims = 0>(a) y = Add(d, e)",
         "a = Reshape(x, s) b = CumSum(a, i) y = Reshape(b, t)",
         "a = Transpose(x) b = Exp(a) y = Reshape(b, t)",
+        "a = Reshape(x, s) b = CastLike(i, a) d = Reshape(b, ones) y = Add(x, d)",
     ],
 )
 def test_wide_operands_axes_and_values_read_elsewhere_are_kept(nodes: str) -> None:

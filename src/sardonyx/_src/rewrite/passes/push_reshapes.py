@@ -20,7 +20,7 @@ from sardonyx._src.ir import Node, Value
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.support.reshapes import is_reshape, reshape_target
-from sardonyx._src.rewrite.support.transposes import is_elementwise
+from sardonyx._src.rewrite.support.transposes import inputs_with_elements, is_elementwise
 
 MAX_RESHAPE_SEARCH_DEPTH = 8  # nodes visited to find another Reshape
 
@@ -61,9 +61,10 @@ def operand(node: Node, edit: Edit) -> Value | None:
     """The only tensor operand of an elementwise node; all others are single elements that do not broadcast it."""
     if not is_elementwise(node, edit) or node.device_configurations:
         return None
-    wide = [v for v in node.inputs if v is not None and not is_single(v, edit)]
+    inputs = [v for v in inputs_with_elements(node, edit) if v is not None]
+    wide = [v for v in inputs if not is_single(v, edit)]
     rank = edit.rank(wide[0]) if wide and all(v is wide[0] for v in wide) else None
-    if rank is None or any((edit.rank(v) or 0) > rank for v in node.inputs if v is not None):
+    if rank is None or any((edit.rank(v) or 0) > rank for v in inputs):
         return None
     return wide[0]
 

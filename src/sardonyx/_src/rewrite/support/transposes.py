@@ -92,8 +92,15 @@ def is_elementwise(node: Node, edit: Edit) -> bool:
     )
 
 
+def inputs_with_elements(node: Node, edit: Edit) -> Sequence[Value | None]:
+    """The inputs from whose elements an elementwise node computes; the other one of CastLike gives an element type, of any shape."""
+    operator = edit.operator_of(node)
+    return node.inputs[:1] if operator is not None and operator.op.casts else node.inputs
+
+
 def push_elementwise(node: Node, perm: Perm, edit: Edit) -> TransposedNode | None:
-    return push_operands(node, perm, edit, [], {})
+    inputs = inputs_with_elements(node, edit)
+    return push_operands(node, perm, edit, [], {}) if inputs == node.inputs else TransposedNode([0], perm)
 
 
 def push_operands(

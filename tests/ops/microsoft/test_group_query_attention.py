@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from ops.microsoft.judge import VendorCase, assert_agrees, assert_native_agrees, run, vendor_model
+import sardonyx as sx
+from ops.microsoft.judge import (
+    VendorCase,
+    assert_agrees,
+    assert_native_agrees,
+    feeds_of,
+    run,
+    vendor_model,
+)
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
 
@@ -38,6 +46,36 @@ def step(batch: int, new: int, lengths: list[int], room: int, **more: object) ->
         total,
         *((COS, SIN) if more.get("rotary") else (None, None)),
     ]
+
+
+def windowed(new: int, total: int, capacity: int) -> list[np.ndarray | None]:
+    """A step with a cache of `capacity` entries for windows of 3 tokens."""
+    inputs = step(1, new, [total], total, rotary=True)
+    before = total - new
+    period = max(capacity - 2, 1)
+    first = max(0, -((capacity - before) // period) * period)
+    for i in (3, 4):
+        cache = inputs[i]
+        assert cache is not None
+        inputs[i] = np.zeros((1, KV, capacity, H), np.float32)
+        inputs[i][:, :, : before - first] = cache[:, :, first:before]
+    return inputs
+
+
+def quantized(
+    batch: int, new: int, lengths: list[int], bits: int, scales: tuple[int, ...]
+) -> list[np.ndarray | None]:
+    """A step with caches of 8 entries in codes, and scales of this shape."""
+    inputs = step(batch, new, lengths, 8)
+    for i in (3, 4):
+        size, dtype, most = (H, np.int8, 127) if bits == 8 else (H // 2, np.uint8, 255)
+        inputs[i] = np.zeros((batch, KV, 8, size), dtype)
+        for row, length in enumerate(lengths):
+            before = 0 if max(lengths) == new else length - new
+            inputs[i][row, :, :before] = RNG.integers(most - 200, most, (KV, before, size))
+    step_size = 0.05 if bits == 8 else 0.4
+    factors = [(step_size * RNG.uniform(0.5, 1.5, scales)).astype(np.float32) for _ in range(2)]
+    return [*inputs, None, None, None, *factors]
 
 
 PROMPT, DECODE, SHARED = step(2, 3, [3, 3], 0), step(2, 1, [6, 6], 5), step(1, 1, [6], 12)
@@ -85,16 +123,92 @@ CASES = [
         GQA, [*PROMPT, None, draw(2, N, 3, 3)], {**HEADS, "qk_output": 1, "softcap": 2.0}, 4, label="scores"
     ),
 ]
+WINDOW = {**HEADS, "local_window_size": 3, "sliding_window_cache": 1, "do_rotary": 1}
+SINKS = [None, None, draw(N)]
+CACHES = [
+    VendorCase(GQA, windowed(1, 2, 3), WINDOW, 3, entries=2, label="windowed cache with room"),
+    VendorCase(GQA, windowed(1, 6, 3), WINDOW, 3, label="windowed cache"),
+    VendorCase(GQA, windowed(1, 6, 5), WINDOW, 3, entries=3, label="windowed cache that evicts 3"),
+    VendorCase(GQA, windowed(1, 8, 5), WINDOW, 3, label="windowed cache with slack"),
+    VendorCase(GQA, [*windowed(2, 8, 5), *SINKS], WINDOW, 3, label="windowed cache, two tokens"),
+    VendorCase(
+        GQA, windowed(7, 9, 4), WINDOW, 3, entries=3, label="windowed cache, more tokens than entries"
+    ),
+    VendorCase(GQA, windowed(8, 8, 3), WINDOW, 3, label="windowed cache of a prompt"),
+    *(
+        VendorCase(
+            GQA,
+            quantized(batch, new, lengths, bits, scales),
+            {
+                **HEADS,
+                **{f"{side}_quant_type": f"PER_{kind}" for side in "kv"},
+                "kv_cache_bit_width": bits,
+                **more,
+            },
+            3,
+            label=f"{bits} bits by {kind.lower()}, {new} of {lengths}",
+        )
+        for bits in (8, 4)
+        for batch, new, lengths, kind, scales, more in (
+            (1, 3, [3], "TENSOR", (1,), {}),
+            (2, 1, [4, 6], "CHANNEL", (1, KV, 1, H), {}),
+            (1, 2, [6], "CHANNEL", (1, KV, 1, H), {"local_window_size": 3}),
+        )
+    ),
+]
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", [*CASES, *CACHES], ids=str)
 def test_agrees(case: VendorCase) -> None:
     assert_agrees(case)
 
 
-@pytest.mark.parametrize("case", CASES[1::4], ids=str)
+@pytest.mark.parametrize("case", [*CASES[1::4], *CACHES], ids=str)
 def test_native(case: VendorCase) -> None:
-    assert_native_agrees(case)
+    assert assert_native_agrees(case).stats.fallback_nodes == 0
+
+
+def test_queries_and_keys_are_normalized_before_they_are_rotated() -> None:
+    """onnxruntime has no kernel of this for the CPU; normalized by NumPy, queries and keys are those of a call without norms."""
+    inputs = step(2, 1, [4, 6], 8, rotary=True)
+    scales = [draw(H), draw(H)]
+    attributes = {**HEADS, "do_rotary": 1, "qk_norm_epsilon": 0.25}
+    normalized = [rms_normalized(inputs[0], N, scales[0]), rms_normalized(inputs[1], KV, scales[1])]
+    expected = run(VendorCase(GQA, [*normalized, *inputs[2:]], {**HEADS, "do_rotary": 1}, 3))
+    case = VendorCase(GQA, [*inputs, *[None] * 5, *scales], attributes, 3)
+    np.testing.assert_allclose(run(case), expected, 1e-5, 1e-6)
+    session = sx.Session(vendor_model(case), engine="native")
+    np.testing.assert_allclose(next(iter(session.run(feeds_of(case)).values())), expected, 1e-4, 1e-5)
+    assert session.stats.fallback_nodes == 0
+
+
+def rms_normalized(rows: np.ndarray | None, heads: int, scale: np.ndarray) -> np.ndarray:
+    assert rows is not None
+    wide = rows.astype(np.float64).reshape(*rows.shape[:2], heads, H)
+    wide = wide / np.sqrt((wide**2).mean(-1, keepdims=True) + 0.25) * scale
+    return wide.reshape(rows.shape).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "inputs", "message"),
+    [
+        (WINDOW, windowed(1, 2, 2), "a windowed cache must have at least 3 entries; got 2"),
+        ({**WINDOW, "local_window_size": -1}, windowed(1, 2, 3), "requires local_window_size >= 1"),
+        (WINDOW, [*windowed(1, 2, 3), None, draw(1, 1, 1, 2)], "without attention_bias and output_qk"),
+        (HEADS, [*DECODE, *[None] * 5, draw(H)], "must be given together"),
+        ({**HEADS, "k_quant_type": "PER_TENSOR"}, DECODE, "8 or 4 bits, and a past; got PER_TENSOR and 0"),
+        (
+            {**HEADS, "k_quant_type": "PER_TENSOR", "kv_cache_bit_width": 4},
+            quantized(1, 1, [6], 8, (1,)),
+            "a cache of 4 bits must be of uint8; got int8",
+        ),
+    ],
+)
+def test_what_no_body_computes_is_refused(
+    attributes: dict[str, int | str], inputs: list[np.ndarray | None], message: str
+) -> None:
+    with pytest.raises(sx.InferenceError, match=message):
+        run(VendorCase(GQA, inputs, attributes, 3))
 
 
 def test_padding_of_a_prompt_changes_no_word() -> None:

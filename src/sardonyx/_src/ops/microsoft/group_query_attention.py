@@ -11,7 +11,8 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.microsoft.attention_text import attention_text, merge_text, split_text
-from sardonyx._src.ops.microsoft.text import DOMAIN, number_attribute, results_text, string_attribute
+from sardonyx._src.ops.microsoft.group_query_caches import caches_text
+from sardonyx._src.ops.microsoft.text import DOMAIN, number_attribute, results_text
 from sardonyx._src.ops.nn.heads_text import matmul_text
 from sardonyx._src.ops.support.body_text import SLICE_END, element_type, scalar, vector
 
@@ -34,6 +35,7 @@ INPUTS = (
     "k_norm",
 )
 POSITION_IDS, BIAS, SINK = INPUTS.index("position_ids"), INPUTS.index("attention_bias"), INPUTS.index("sink")
+Q_NORM, K_NORM = INPUTS.index("q_norm"), INPUTS.index("k_norm")
 op = Operator(
     "GroupQueryAttention",
     DOMAIN,
@@ -52,8 +54,7 @@ def body(inference: Inference) -> str:
       {heads_text(inference)}
       {PLACES_TEXT}
       {rotary_text(inference, cos=INPUTS.index("cos"), has_positions=inference.has(POSITION_IDS))}
-      {cache_text(inference, "key", "new_keys")}
-      {cache_text(inference, "value", "new_values")}
+      {caches_text(inference)}
       {prefix_text(inference) if sees_prefixes(inference) else masked_text(inference)}
       {merge_text("result", "y")}
     }}"""
@@ -61,26 +62,35 @@ def body(inference: Inference) -> str:
 
 def refuse(inference: Inference) -> None:
     """Raises InferenceError for what the body does not compute."""
-    for name in ("k_scale", "v_scale", "q_norm", "k_norm"):
-        if inference.has(INPUTS.index(name)):
-            inference.fail(f"a body is known without {name} only")
-    if string_attribute(inference, "k_quant_type") != "NONE" or inference.integer("sliding_window_cache"):
-        inference.fail("a body is known for caches of all tokens, not quantized, only")
+    if inference.integer("sliding_window_cache") and (inference.has(BIAS) or inference.outputs > 3):
+        inference.fail("a body is known for windowed caches without attention_bias and output_qk only")
+    if inference.has(Q_NORM) != inference.has(K_NORM):
+        inference.fail("q_norm_weight and k_norm_weight must be given together")
 
 
 def heads_text(inference: Inference) -> str:
-    """The nodes of `queries`, `unrotated_keys` and `new_values`: [batch, heads, new length, size]."""
+    """The nodes of `unrotated_queries`, `unrotated_keys` and `new_values`: [batch, heads, new length, size]."""
+    if not inference.has(Q_NORM):
+        return split_heads_text(inference, "unrotated_queries", "unrotated_keys")
+    epsilon = f"axis = -1, epsilon = {inference.number('qk_norm_epsilon')!r}"
+    return f"""{split_heads_text(inference, "plain_queries", "plain_keys")}
+      unrotated_queries = RMSNormalization <{epsilon}> (plain_queries, q_norm)
+      unrotated_keys = RMSNormalization <{epsilon}> (plain_keys, k_norm)"""
+
+
+def split_heads_text(inference: Inference, queries: str, keys: str) -> str:
+    """The nodes of queries and keys of these names, and of `new_values`."""
     many, few = inference.integer("num_heads"), inference.integer("kv_num_heads")
     if inference.has(1):
         pairs = (
-            ("query", many, "unrotated_queries"),
-            ("key", few, "unrotated_keys"),
+            ("query", many, queries),
+            ("key", few, keys),
             ("value", few, "new_values"),
         )
         return "".join(split_text(name, heads, result) for name, heads, result in pairs)
     return f"""{split_text("query", many + 2 * few, "packed")}
       counts = {vector([many, few, few])}
-      unrotated_queries, unrotated_keys, new_values = Split <axis = 1> (packed, counts)"""
+      {queries}, {keys}, new_values = Split <axis = 1> (packed, counts)"""
 
 
 # `old`, [batch]: the number of tokens in the cache; `places`, [batch, new length]: the positions of the new tokens.
@@ -126,29 +136,6 @@ def rotary_text(inference: Inference, *, cos: int, has_positions: bool = False) 
       new_keys = RotaryEmbedding <{attributes}> (unrotated_keys, cos, sin, rotary_places)"""
 
 
-def cache_text(inference: Inference, name: str, new: str) -> str:
-    """The nodes of `present_{name}`: the past cache, padded to the number of all tokens, with the new keys or values."""
-    if not inference.has(INPUTS.index("past_key")):
-        return f"present_{name} = Identity({new})"
-    return f"""
-      {name}_room = Shape <start = 2, end = 3> (past_{name})
-      {name}_space = Max({name}_room, all_tokens)
-      {name}_lack = Sub({name}_space, {name}_room)
-      {name}_before = {vector([0] * 6)}
-      {name}_after = {vector([0])}
-      {name}_pads = Concat <axis = 0> ({name}_before, {name}_lack, {name}_after)
-      {name}_buffer = Pad(past_{name}, {name}_pads)
-      present_{name} = TensorScatter <axis = 2> ({name}_buffer, {new}, old)"""
-
-
-# `keys`, `values`: the entries of the caches that have tokens, without the room of a buffer.
-SEEN_TEXT = f"""
-      begin = {vector([0])}
-      cache_axis = {vector([2])}
-      keys = Slice(present_key, begin, all_tokens, cache_axis)
-      values = Slice(present_value, begin, all_tokens, cache_axis)"""
-
-
 def mask_text(inference: Inference) -> str:
     """The nodes of `score_bias`, [batch, 1 or heads, new length, keys]: -inf for keys that a token does not see."""
     window = inference.integer("local_window_size")
@@ -162,7 +149,8 @@ def mask_text(inference: Inference) -> str:
     return f"""
       key_size = Shape <start = 2, end = 3> (keys)
       key_count = Squeeze(key_size)
-      key_places = Range(no_token, key_count, one_token)
+      key_entries = Range(no_token, key_count, one_token)
+      key_places = Add(key_entries, first_place)
       head_and_key = {vector([1, 3])}
       token_places = Unsqueeze(places, head_and_key)
       inner = {vector([1, 2, 3])}
@@ -204,17 +192,17 @@ def prefix_text(inference: Inference) -> str:
     """The nodes of `result` without a bias: Attention has a bound for each token, and does not read keys after it."""
     operands = ["queries", "keys", "values", "", "", "", "tokens_after"]
     call = attention_text(inference, operands, ["result"], f"is_causal = 1{softcap_text(inference)}")
-    return f"{SEEN_TEXT}  tokens_after = Add(old, new_size)  {call}"
+    return f"tokens_after = Add(old, new_size)  {call}"
 
 
 def masked_text(inference: Inference) -> str:
     """The nodes of `result`, and of `qk` if it is an output, with a bias that masks keys."""
     if has_own_softmax(inference):
-        return SEEN_TEXT + mask_text(inference) + scores_text(inference)
+        return mask_text(inference) + scores_text(inference)
     operands = ["queries", "keys", "values", "score_bias"]
     attributes = softcap_text(inference).removeprefix(", ")
     call = attention_text(inference, operands, ["result"], attributes)
-    return SEEN_TEXT + mask_text(inference) + call
+    return mask_text(inference) + call
 
 
 def softcap_text(inference: Inference) -> str:

@@ -12,10 +12,10 @@ from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.microsoft.attention_text import attention_text, merge_text
 from sardonyx._src.ops.microsoft.group_query_attention import (
     PLACES_TEXT,
-    cache_text,
-    heads_text,
     rotary_text,
+    split_heads_text,
 )
+from sardonyx._src.ops.microsoft.group_query_caches import cache_text
 from sardonyx._src.ops.microsoft.text import DOMAIN
 from sardonyx._src.ops.support.body_text import element_type, scalar, vector
 
@@ -30,7 +30,7 @@ COS = 9  # the position of the input of cosines
 def body(inference: Inference) -> str:
     """query: [batch, new, heads * size], or wider if it contains keys and values; caches: [batch, kv heads, room, size]."""
     return f"""({INPUTS}) => (y, present_key, present_value) {{
-      {heads_text(inference)}
+      {split_heads_text(inference, "unrotated_queries", "unrotated_keys")}
       one_key = {scalar(1, DataType.INT32)}
       last_places = Sub(key_totals, one_key)
       {PLACES_TEXT}

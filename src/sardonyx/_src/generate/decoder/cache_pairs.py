@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InputError
+from sardonyx._src.generate.decoder.grouped_caches import window_of
 from sardonyx._src.ir import Model, Value
 from sardonyx._src.runtime.session.session import Session
 from sardonyx._src.runtime.session.session_values import SessionValue
@@ -28,7 +29,7 @@ class CachePair:
     past, present: their names.
     axis: the axis that grows with each token; None for a buffer or state whose shape stays.
     has_positions: whether what it holds of a token is at a place of its own, so that it can be cut.  A recurrent state is
-        no such cache.
+        no such cache, and neither is one of a window, which has evicted tokens.
     """
 
     past: str
@@ -74,6 +75,8 @@ def is_cross(name: str) -> bool:
 
 
 def make_pair(past: SessionValue, present: SessionValue, result: Value) -> CachePair:
+    if window_of(result) is not None:
+        return CachePair(past.name, present.name, None, has_positions=False)
     axis = growing_axis(past, present)
     return CachePair(past.name, present.name, axis, axis is not None or updates_positions(result))
 

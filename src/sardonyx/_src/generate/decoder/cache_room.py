@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sardonyx._src.generate.decoder.cache_pairs import CachePair, past_slot
+from sardonyx._src.generate.decoder.grouped_caches import TOKEN_AXIS, is_grouped
 from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import Dim, Expr
 from sardonyx._src.runtime.session.session import Session
 from sardonyx._src.runtime.session.session_values import SessionValue
-
-GROUPED = (
-    "com.microsoft",
-    "GroupQueryAttention",
-)  # counts tokens by its other inputs, whatever the size of the past
-TOKEN_AXIS = 2  # of its caches [batch, heads, tokens, size]
 
 
 def updated_pairs(session: Session, pairs: Sequence[CachePair]) -> tuple[CachePair, ...]:
@@ -37,9 +32,9 @@ def updated_pairs(session: Session, pairs: Sequence[CachePair]) -> tuple[CachePa
 
 def is_size_irrelevant(past: Value, present: Value) -> bool:
     """Whether the graph only updates a cache, by an operator for which the size of its memory means nothing."""
-    node, slot = present.producer, past_slot(present)
-    is_grouped = node is not None and (node.domain, node.op_type) == GROUPED
-    return is_grouped and slot is not None and slot[1] is past and len(past.uses) == 1 and not present.uses
+    slot = past_slot(present)
+    is_update = is_grouped(present) and slot is not None and slot[1] is past
+    return is_update and len(past.uses) == 1 and not present.uses
 
 
 def is_size_undeclared(session: Session, pair: CachePair, pairs: Sequence[CachePair]) -> bool:

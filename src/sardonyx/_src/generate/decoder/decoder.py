@@ -10,7 +10,7 @@ import numpy as np
 from sardonyx._src.errors import InputError
 from sardonyx._src.generate.decoder.cache_memory import CacheClaim, CacheMemory, move_entries
 from sardonyx._src.generate.decoder.cache_room import updated_pairs
-from sardonyx._src.generate.decoder.empty_caches import empty_cache, unread_cache
+from sardonyx._src.generate.decoder.empty_caches import empty_cache, unread_cache, window_sizes
 from sardonyx._src.generate.decoder.feeds import Alignment, longest, run_number
 from sardonyx._src.generate.decoder.roles import DecoderRoles, Role, find_roles
 from sardonyx._src.generate.decoder.state import DecoderState
@@ -46,7 +46,7 @@ class TokenDecoder:
         self.roles: DecoderRoles = find_roles(session, roles, context=context, first=first)
         self.updated = () if self.has_context else updated_pairs(session, self.roles.caches)
         self.inputs = {value.name: value for value in session.inputs}
-        self.sizes = dict(sizes or {})
+        self.sizes = {**window_sizes(session, self.roles.caches), **(sizes or {})}
         self.shapes: dict[str, Shape] = {}  # of inputs, as far as `shape_of` has been asked
         self.window = self.fixed_length()
         for role in ("mask", "positions"):

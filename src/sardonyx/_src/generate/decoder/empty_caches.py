@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from sardonyx._src.errors import InputError
+from sardonyx._src.generate.decoder.cache_pairs import CachePair
+from sardonyx._src.generate.decoder.grouped_caches import TOKEN_AXIS, window_of
 from sardonyx._src.ir import Array, Shape
-from sardonyx._src.ir.dims import Dim
+from sardonyx._src.ir.dims import Dim, Expr
+from sardonyx._src.runtime.session.session import Session
 from sardonyx._src.runtime.session.session_values import SessionValue
 
 
@@ -25,6 +28,19 @@ def empty_cache(value: SessionValue, shape: Shape, axis: int | None, rows: int) 
             )
         sizes.append(size)
     return zeros(value, sizes)
+
+
+def window_sizes(session: Session, pairs: Sequence[CachePair]) -> dict[str, int]:
+    """The sizes of the open dims of windowed caches, by dim: those of the windows, as small as the operator allows."""
+    inputs = {value.name: value for value in session.inputs}
+    results = {value.name: value for value in session.model.graph.outputs}
+    sizes: dict[str, int] = {}
+    for pair in pairs:
+        window, shape = window_of(results[pair.present]), inputs[pair.past].shape
+        dim = shape[TOKEN_AXIS] if window is not None and shape is not None else None
+        if window is not None and isinstance(dim, Expr):
+            sizes[str(dim)] = max(window, sizes.get(str(dim), 0))
+    return sizes
 
 
 def unread_cache(value: SessionValue, shape: Shape, rows: int, lengths: Mapping[Dim, int]) -> Array:

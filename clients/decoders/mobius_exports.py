@@ -29,6 +29,15 @@ LINEAR_ATTENTION: Mapping[str, Any] = {
     "linear_value_head_dim": 16,
     "layer_types": ["linear_attention", "full_attention"],
 }
+STATES: Mapping[str, Any] = {
+    "num_heads": 4,
+    "head_dim": 32,
+    "state_size": 16,
+    "n_groups": 1,
+    "expand": 2,
+    "intermediate_size": 128,
+    "chunk_size": 8,
+}
 BUILDS: Mapping[str, Build] = {
     "llama": Build("Llama"),
     "qwen3": Build("Qwen3", changes=HEADS),
@@ -36,6 +45,7 @@ BUILDS: Mapping[str, Build] = {
     "mistral-window": Build("Mistral", changes={"sliding_window": 6}),
     "gemma2-softcap": Build("Gemma2", changes=WINDOW),
     "gptoss-sinks": Build("GptOss", changes={**WINDOW, **EXPERTS}),
+    "mamba2": Build("Mamba2", changes=STATES),
     "qwen3-next": Build("Qwen3Next", changes=LINEAR_ATTENTION),
 }
 PROVIDERS = ("default", "cpu")  # operators of ai.onnx, and those of onnxruntime

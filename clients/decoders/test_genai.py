@@ -14,18 +14,9 @@ from decoders.judge import COUNT, PROMPT, assert_native
 
 # onnxruntime rounds activations to 8 bits for products by weights of 4 bits; logits then differ by up to 0.06.
 ROUNDING = 0.06
-REFUSED = {"gemma2-softcap": "GroupQueryAttention has no body for caches of the size of a window"}
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(
-            name, marks=pytest.mark.xfail(strict=True, reason=REFUSED[name]) if name in REFUSED else ()
-        )
-        for name in BUILDS
-    ],
-)
+@pytest.mark.parametrize("name", BUILDS)
 def test_a_build_is_native(name: str, tmp_path: Path) -> None:
     write(BUILDS[name], tmp_path)
     tokens, expected = assert_native(tmp_path), genai_tokens(tmp_path)

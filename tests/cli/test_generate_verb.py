@@ -11,7 +11,8 @@ import pytest
 
 import sardonyx as sx
 from generate.decoders import chain_decoder, summing_decoder
-from generate.folders import TEMPLATE, byte_tokenizer, write_folder
+from generate.encoder_decoders import START, expected_tokens, genai_folder
+from generate.folders import TEMPLATE, byte_tokenizer, word_tokenizer, write_folder
 from sardonyx._src.cli.main import main
 from sardonyx.generate import Generator
 
@@ -69,6 +70,23 @@ def test_json_has_results_tokens_and_logarithms(capsys: Streams) -> None:
     assert first["logprob"] < 0 and len(first["alternatives"]) == 2
 
 
+def test_inputs_of_an_encoder_are_files(tmp_path: Path, capsys: Streams) -> None:
+    folder = genai_folder(tmp_path / "listener")
+    word_tokenizer().save(str(folder / "tokenizer.json"))
+    features = np.random.default_rng(5).standard_normal((1, 4, 9), np.float32)
+    np.save("features.npy", features)
+    for begin, tokens in (([], [START]), (["w1 w2"], [1, 2])):
+        words = ["--input", "audio_features=features.npy", "--max-tokens", "6", "--json"]
+        assert main(["generate", "listener", *begin, *words]) == 0
+        document = json.loads(capsys.readouterr().out)
+        expected = expected_tokens(features.astype(np.float64).sum((0, 2)), 6, tokens)
+        assert (document["results"][0]["tokens"], document["prompt_tokens"]) == (expected, len(tokens))
+    assert main(["generate", "model", "w1", "--input", "x=[1]"]) == 2
+    assert "--input requires a model with an encoder; got model" in capsys.readouterr().err
+    assert main(["generate", "listener", "--input", "x=[1]"]) == 2
+    assert "audio_features" in capsys.readouterr().err
+
+
 def test_several_results_are_numbered(capsys: Streams) -> None:
     assert main(["generate", "model", "w1", "--beams", "3", "-n", "2", "--max-tokens", "2"]) == 0
     results = Generator("model").generate("w1", beams=3, n=2, max_tokens=2).results
@@ -92,7 +110,7 @@ def test_roles_and_sizes_of_a_file(capsys: Streams) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["model"], "a prompt or --message must be given, and not both"),
+        (["model"], "a prompt, --message or --input must be given"),
         (["model", "w1", "--message", "w2"], "a prompt or --message must be given, and not both"),
         (["model", "w1", "--system", "w2"], "--system requires --message"),
         (["model", "w1", "--logprobs", "2"], "--logprobs requires --json"),

@@ -183,8 +183,16 @@ class Generator:
         return iterate_in_thread(pieces, token)
 
     def encode(self, prompt: Prompt) -> list[int]:
-        """The tokens of a prompt; raises InputError for an empty prompt, and for tokens beyond the vocabulary."""
-        return self.codec.encode(prompt)
+        """The tokens of a prompt, which may be given in its place.
+
+        An encoder of texts or the decoder reads them.  With any other encoder, the decoder begins with them, or with
+        `start_tokens` if the prompt is empty.  Raises InputError for an empty prompt otherwise, and for tokens beyond the
+        vocabulary.
+        """
+        reads_text = self.encoder is None or self.encoder.tokens is not None
+        if not reads_text and not len(prompt):
+            return list(self.start_tokens)
+        return self.codec.encode(prompt, with_special=reads_text)
 
     # --- details -----------------------------------------------------------------------------
 
@@ -199,6 +207,7 @@ class Generator:
             if name and getattr(chosen, name) and self.tokenizer is None:
                 raise InputError(f"{name} requires a tokenizer; the model has none", name=name)
         self.codec.check_tokens("logit_bias", chosen.logit_bias)
+        self.codec.check_tokens("forced_tokens", chosen.forced_tokens.values())
         return chosen
 
     def _request(

@@ -21,6 +21,7 @@ from sardonyx._src.errors import InputError
 MAX_TOKENS = 256
 GREEDY = 0.0
 MAX_LOGPROBS = 100
+TOKEN_LISTS = ("stop_tokens", "suppress_tokens", "begin_suppress_tokens")
 FORMS = ("json_schema", "regex", "grammar")
 
 
@@ -44,6 +45,9 @@ class Settings:
     seed: of the draws.  Equal seeds draw equal tokens, on any number of threads.
     stop: texts that end the result, which does not contain them.
     stop_tokens: tokens that end the result, in addition to those of the model.
+    suppress_tokens: tokens that are never chosen.
+    begin_suppress_tokens: tokens that are not chosen as the first one, or as the first one after `forced_tokens`.
+    forced_tokens: tokens by their places in the prompt and the result together, counted from 0, which are chosen there.
     logprobs: how many of the most probable tokens the result lists with the natural logarithm of their probability, as the
         model computes it.  0: of the chosen tokens alone; None: no list.
     n: the number of results.
@@ -67,6 +71,9 @@ class Settings:
     seed: int = 0
     stop: Sequence[str] = ()
     stop_tokens: Sequence[int] = ()
+    suppress_tokens: Sequence[int] = ()
+    begin_suppress_tokens: Sequence[int] = ()
+    forced_tokens: Mapping[int, int] = field(default_factory=dict)
     logprobs: int | None = None
     n: int = 1
     beams: int = 1
@@ -106,7 +113,9 @@ class Settings:
             raise InputError(f"n must be at most the number of beams, {self.beams}; got {self.n}", name="n")
         stop = (self.stop,) if isinstance(self.stop, str) else self.stop
         object.__setattr__(self, "stop", texts_of("stop", stop))
-        object.__setattr__(self, "stop_tokens", items_of("stop_tokens", self.stop_tokens, int, "tokens"))
+        for name in TOKEN_LISTS:
+            object.__setattr__(self, name, items_of(name, getattr(self, name), int, "tokens"))
+        require_mapping("forced_tokens", self.forced_tokens, int, int, "places to tokens")
         self._check_forms()
         if "" in self.stop:
             raise InputError("a text of stop must not be empty", name="stop")
@@ -143,6 +152,9 @@ class SettingsKeywords(TypedDict, total=False):
     seed: int
     stop: str | Sequence[str]
     stop_tokens: Sequence[int]
+    suppress_tokens: Sequence[int]
+    begin_suppress_tokens: Sequence[int]
+    forced_tokens: Mapping[int, int]
     logprobs: int | None
     n: int
     beams: int

@@ -8,6 +8,7 @@ from typing import Any
 from sardonyx._src.errors import InputError
 from sardonyx._src.generate.folders.contents import FolderContents
 from sardonyx._src.generate.folders.recommended import recommended_settings, tokens_of
+from sardonyx._src.generate.folders.token_settings import begun, forced_tokens, token_settings
 from sardonyx._src.generate.text.tokenizer import read_config
 
 # The decoder of a folder, by the names that exporters give.
@@ -36,6 +37,7 @@ def read_transformers_folder(folder: Path) -> FolderContents:
 def contents_beside(model: Path, folder: Path) -> FolderContents:
     """What the files of a folder say of a model."""
     config, generation = read_config(folder / "config.json"), read_config(folder / "generation_config.json")
+    forced = forced_tokens(generation or config)
     lengths = [config[name] for name in CONTEXTS if isinstance(config.get(name), int)]
     encoder = next((path for path in encoders_of(model) if path.exists()), None)
     first = model.with_name(FIRST) if model.name == WITH_PAST else None
@@ -46,10 +48,10 @@ def contents_beside(model: Path, folder: Path) -> FolderContents:
         folder,
         lengths[0] if lengths else None,
         stated_tokens("eos_token_id", generation, config),
-        defaults=recommended_settings(generation),
+        defaults={**recommended_settings(generation), **token_settings(generation or config, forced)},
         first=first if first is not None and first.exists() else None,
         encoder=encoder,
-        start_tokens=stated_tokens("decoder_start_token_id", generation, config),
+        start_tokens=begun(stated_tokens("decoder_start_token_id", generation, config), forced),
         options=options,
     )
 

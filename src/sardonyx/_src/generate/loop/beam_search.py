@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sardonyx._src.dataclass import dataclass
+from sardonyx._src.generate.choice.allowed_tokens import allowed_tokens
 from sardonyx._src.generate.choice.choice import log_probabilities
 from sardonyx._src.generate.choice.filters import in_order, most_probable
 from sardonyx._src.generate.choice.penalties import apply_penalties
@@ -70,8 +71,11 @@ def penalized(logits: Array, request: GenerationRequest, beams: Sequence[tuple[i
     for number, tokens in enumerate(beams):
         generated = np.array(tokens, np.int64)
         logarithms[number] = apply_penalties(logarithms[number], request.settings, request.prompt, generated)
-        if len(tokens) < request.settings.min_tokens:
-            logarithms[number, list(request.ends)] = -np.inf
+        allowed = allowed_tokens(
+            request.settings, request.prompt.size, len(tokens), request.ends, logits.shape[1]
+        )
+        if allowed is not None:
+            logarithms[number, ~allowed] = -np.inf
     return logarithms
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sardonyx._src.generate.choice.allowed_tokens import allowed_tokens
 from sardonyx._src.generate.choice.choice import Choice, choose
 from sardonyx._src.generate.loop.request import GenerationRequest
 from sardonyx._src.generate.results import FinishReason, Piece, TokenLogprob
@@ -43,11 +44,14 @@ class Continuation:
 
     def allowed(self, vocabulary: int) -> Array | None:
         """Which tokens may come next; None for all."""
-        mask = self.matcher.allowed() if self.matcher is not None else None
-        if len(self.tokens) < self.request.settings.min_tokens and self.request.ends:
-            mask = np.ones(vocabulary, bool) if mask is None else mask
-            mask[list(self.request.ends)] = False
-        return mask
+        request = self.request
+        mask = allowed_tokens(
+            request.settings, request.prompt.size, len(self.tokens), request.ends, vocabulary
+        )
+        if self.matcher is None:
+            return mask
+        of_grammar = self.matcher.allowed()
+        return of_grammar if mask is None else of_grammar & mask
 
     def add(self, choice: Choice) -> Piece:
         """The piece that a chosen token adds."""

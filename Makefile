@@ -97,10 +97,10 @@ test-zoo:  ## small networks as torch exports them, each in many sizes, beside t
 	OMP_NUM_THREADS=1 $(ZOO)/bin/python -m pytest -q -n $(JOBS) -c clients/pytest.ini clients/model_zoo
 
 # Optimum requires an older Transformers than the builder of onnxruntime-genai.
-test-decoders:  ## small language models as onnxruntime-genai's builder, mobius and Optimum write them: native, with the tokens of the reference engine and of onnxruntime-genai
+test-decoders:  ## small language models as onnxruntime-genai's builder, mobius, torch and Optimum write them: native, with the tokens of the reference engine and of onnxruntime-genai
 	$(PYTHON) -m venv $(DECODERS)
 	$(DECODERS)/bin/python -m pip install -qq --requirement clients/decoders/requirements.txt --editable .
-	OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 $(DECODERS)/bin/python -m pytest -q -c clients/pytest.ini clients/decoders/test_genai.py clients/decoders/test_mobius.py
+	OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 $(DECODERS)/bin/python -m pytest -q -c clients/pytest.ini clients/decoders/test_genai.py clients/decoders/test_mobius.py clients/decoders/test_dynamo.py
 	$(PYTHON) -m venv $(DECODERS)-optimum
 	$(DECODERS)-optimum/bin/python -m pip install -qq --requirement clients/decoders/requirements-optimum.txt --editable .
 	OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 $(DECODERS)-optimum/bin/python -m pytest -q -c clients/pytest.ini clients/decoders/test_optimum.py

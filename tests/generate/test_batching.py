@@ -112,6 +112,36 @@ def test_tokens_in_company_are_those_alone(
     )
 
 
+REPEATING = [[1, 5, 2, 1, 5, 2, 1], [3, 0, 3, 0, 3], [4] * 6, [6, 2, 6, 2, 6, 2, 6]]
+
+
+@pytest.mark.parametrize("model", [masked_decoder, grouped_decoder, summing_decoder, chain_decoder])
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_drafts_of_rows_change_no_token(
+    model: Callable[[], sx.Model], count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = Generator(model(), end_tokens=[])
+    settings = [
+        {"max_tokens": 12 + 5 * i, "temperature": i % 2, "seed": i, "repetition_penalty": 0.7}
+        for i in range(4)
+    ]
+    calls = list(zip(REPEATING, settings, strict=True))[:count]
+    alone = [plain.generate(prompt, **options) for prompt, options in calls]
+    generator = Generator(model(), end_tokens=[], draft="lookup", draft_tokens=5)
+    gate = Gate(generator, monkeypatch)
+    with BatchingGenerator(generator, chunk=50) as batching:
+        started = [partial(batching.generate, prompt, **options) for prompt, options in calls]
+        assert in_threads(started) == alone
+        gate.shapes.clear()
+        drafted = generator.draft_stats
+        assert batching.generate(REPEATING[2], max_tokens=20, temperature=0).tokens == (
+            plain.generate(REPEATING[2], max_tokens=20).tokens
+        )
+    assert drafted.accepted > 0
+    assert len(gate.shapes) < 20  # runs of several tokens
+    assert max(rows * length for rows, length in gate.shapes) > 1
+
+
 def test_prompts_are_read_in_chunks_between_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
     generator = Generator(grouped_decoder())
     gate = Gate(generator, monkeypatch)

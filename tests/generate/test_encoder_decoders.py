@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -26,8 +26,9 @@ from generate.encoder_decoders import (
     text_folder,
     text_source,
 )
+from sardonyx._src.generate.results import collect
 from sardonyx._src.ir import Array
-from sardonyx.generate import Generator, save_prefix
+from sardonyx.generate import BatchingGenerator, Generator, save_prefix
 
 TEXT = [1, 5, 2, 6]
 FEATURES = np.random.default_rng(5).standard_normal((1, 4, 9), np.float32)
@@ -73,6 +74,30 @@ def test_beams_several_results_and_streams(tmp_path: Path, form: str) -> None:
         return [t async for piece in generator.astream(TEXT, max_tokens=4) for t in piece.tokens]
 
     assert asyncio.run(tokens_of_stream()) == greedy
+
+
+@pytest.mark.parametrize("form", FOLDERS)
+@pytest.mark.parametrize("draft", [None, "lookup"])
+def test_requests_take_turns(tmp_path: Path, form: str, draft: Literal["lookup"] | None) -> None:
+    generator = Generator(text_folder(tmp_path, form), draft=draft)
+    texts = [TEXT, [0, 3], [2] * 9]
+    with BatchingGenerator(generator, max_rows=8) as batching:
+        streams = [
+            batching.stream(text, max_tokens=9 + number, n=1 + number) for number, text in enumerate(texts)
+        ]
+        for number, (text, stream) in enumerate(zip(texts, streams, strict=True)):
+            results = collect(stream, 1 + number)
+            expected = expected_tokens(text_source(text), 9 + number)
+            assert [result.tokens for result in results] == [expected] * (1 + number)
+    assert (generator.draft_stats.accepted > 0) == (draft is not None)
+
+
+def test_inputs_of_a_batch(tmp_path: Path) -> None:
+    source = FEATURES.astype(np.float64).sum((0, 2))
+    with BatchingGenerator(Generator(genai_folder(tmp_path))) as batching:
+        assert batching.generate(inputs=SPEECH, max_tokens=8).tokens == expected_tokens(source, 8)
+        with pytest.raises(sx.InputError, match="the encoder requires its input"):
+            batching.generate([1, 2])
 
 
 def best_sequence(source: Array, length: int) -> tuple[list[int], float]:

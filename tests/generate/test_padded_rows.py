@@ -14,7 +14,7 @@ from generate.attention_decoders import grouped_decoder, masked_decoder, masked_
 from generate.decoders import chain_decoder, recurrent_decoder, summing_decoder, window_decoder
 from sardonyx._src.generate.decoder.alignment import find_alignment
 from sardonyx._src.generate.decoder.decoder import TokenDecoder
-from sardonyx._src.generate.decoder.padded_rows import pad_states, read_rows
+from sardonyx._src.generate.decoder.padded_rows import PaddedRows, pad_states, read_rows
 from sardonyx._src.ir import Array
 
 STATIC = Path(__file__).parents[3] / "shared" / "models" / "genai_static_kv_op24" / "model.onnx"
@@ -35,6 +35,12 @@ FORMS: list[tuple[Callable[[], object], str | None]] = [
     (chain_decoder, None),
     (partial(window_decoder, 3), None),
 ]
+
+
+def read_token(decoder: TokenDecoder, rows: PaddedRows, new: Array) -> tuple[Array, PaddedRows]:
+    """The logits [rows, vocabulary] after one more token of each row, and the rows after it."""
+    logits, rows = read_rows(decoder, rows, new[:, None])
+    return logits[:, -1], rows
 
 
 def decoder_of(model: object) -> TokenDecoder:
@@ -59,7 +65,7 @@ def test_rows_together_are_rows_alone(model: Callable[[], object]) -> None:
     states = [decoder.read(decoder.start(), np.array([tokens]))[1] for tokens in SEQUENCES]
     rows, every = pad_states(states, pairs, alignment), [list(tokens) for tokens in SEQUENCES]
     for number, step in enumerate(FOLLOWING):
-        logits, rows = read_rows(decoder, rows, step)
+        logits, rows = read_token(decoder, rows, step)
         for tokens, token in zip(every, step, strict=True):
             tokens.append(int(token))
         expected = [logits_alone(decoder, tokens) for tokens in every]
@@ -81,19 +87,19 @@ def test_padding_before_a_row_is_hidden() -> None:
     decoder = decoder_of(masked_decoder())
     states = [decoder.read(decoder.start(), np.array([tokens]))[1] for tokens in SEQUENCES]
     rows = pad_states(states, decoder.roles.caches, "end")
-    logits, _ = read_rows(decoder, rows, FOLLOWING[0])
+    logits, _ = read_token(decoder, rows, FOLLOWING[0])
     expected = [
         masked_logits([*tokens, int(new)]) for tokens, new in zip(SEQUENCES, FOLLOWING[0], strict=True)
     ]
     np.testing.assert_allclose(logits, expected, rtol=1e-4, atol=1e-4)
-    wrong, _ = read_rows(decoder, pad_states(states, decoder.roles.caches, "start"), FOLLOWING[0])
+    wrong, _ = read_token(decoder, pad_states(states, decoder.roles.caches, "start"), FOLLOWING[0])
     assert np.abs(wrong - expected).max() > 0.1
 
 
 def test_rows_of_one_length_need_no_alignment() -> None:
     decoder = decoder_of(summing_decoder())
     states = [decoder.read(decoder.start(), np.array([tokens]))[1] for tokens in ([1, 2], [6, 0])]
-    logits, rows = read_rows(decoder, pad_states(states, decoder.roles.caches, "start"), np.array([3, 4]))
+    logits, rows = read_token(decoder, pad_states(states, decoder.roles.caches, "start"), np.array([3, 4]))
     expected = [logits_alone(decoder, tokens) for tokens in ([1, 2, 3], [6, 0, 4])]
     np.testing.assert_allclose(logits, expected, rtol=1e-5, atol=1e-5)
     assert rows.lengths.tolist() == [3, 3] and rows.bytes == 2 * 3 * 4 * 4
@@ -105,16 +111,37 @@ def test_rows_are_continued_in_their_memory() -> None:
     pairs = decoder.roles.caches
     prompts = [np.array([[1, 5, 2, 2, 6]]), np.array([[3, 4]])]
     states = [decoder.read(decoder.start(), prompt)[1] for prompt in prompts]
-    _, rows = read_rows(decoder, pad_states(states, pairs, "start"), np.array([0, 1]))
+    _, rows = read_token(decoder, pad_states(states, pairs, "start"), np.array([0, 1]))
     assert rows.claim is not None
-    _, longer = read_rows(decoder, rows, np.array([2, 3]))
+    _, longer = read_token(decoder, rows, np.array([2, 3]))
     assert longer.claim is not None and longer.claim.memory is rows.claim.memory
-    logits, forked = read_rows(decoder, rows, np.array([4, 5]))
+    logits, forked = read_token(decoder, rows, np.array([4, 5]))
     assert forked.claim is not None and forked.claim.memory is not rows.claim.memory
     for number, tokens in enumerate(([1, 5, 2, 2, 6, 0, 4], [3, 4, 1, 5])):
         alone, _ = decoder.read(decoder.start(), np.array([tokens]))
         np.testing.assert_allclose(logits[number], alone[0, -1], 1e-4, 1e-5)
-    logits, _ = read_rows(decoder, longer, np.array([6, 6]))
+    logits, _ = read_token(decoder, longer, np.array([6, 6]))
     for number, tokens in enumerate(([1, 5, 2, 2, 6, 0, 2, 6], [3, 4, 1, 3, 6])):
         alone, _ = decoder.read(decoder.start(), np.array([tokens]))
         np.testing.assert_allclose(logits[number], alone[0, -1], 1e-4, 1e-5)
+
+
+@pytest.mark.parametrize("model", [grouped_decoder, masked_decoder, summing_decoder])
+def test_rows_are_cut_after_some_of_their_new_tokens(model: Callable[[], object]) -> None:
+    """Rows whose tokens the decoder counts lose as many as they like; the others all as many."""
+    decoder = decoder_of(model())
+    alignment = find_alignment(decoder)
+    prompts = [[1, 5, 2, 2], [3, 4]] if alignment is not None else [[1, 5], [3, 4]]
+    kept = [1, 3] if alignment == "start" else [2, 2]
+    states = [decoder.read(decoder.start(), np.array([prompt]))[1] for prompt in prompts]
+    rows = pad_states(states, decoder.roles.caches, alignment or "start")
+    new = np.array([[0, 6, 1, 1], [2, 2, 5, 3]])
+    logits, longer = read_rows(decoder, rows, new)
+    assert logits.shape[:2] == (2, 4)
+    cut = longer.cut(rows.lengths + kept)
+    every = [[*prompt, *row[:count]] for prompt, row, count in zip(prompts, new.tolist(), kept, strict=True)]
+    assert [row.tolist() for row in cut.tokens] == every
+    after, _ = read_token(decoder, cut, np.array([4, 6]))
+    expected = [logits_alone(decoder, [*tokens, token]) for tokens, token in zip(every, [4, 6], strict=True)]
+    np.testing.assert_allclose(after, expected, 1e-4, 1e-4)
+    assert longer.cut(longer.lengths) is longer

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from generate.decoders import EMBEDDING, encoder, window_decoder
+from generate.encoder_decoders import expected_tokens, text_source, write_encoder_decoders
 from generate.folders import byte_tokenizer, write_folder
 from sardonyx._src.serve.protocol.service_limits import ServiceLimits
 from sardonyx._src.serve.rest.application import RestApplication
@@ -95,6 +96,26 @@ def test_completions_that_are_wrong(
     response = post(app, "completions", **{"model": "talk", **fields})
     error = response.json["error"]
     assert response.status == 400 and error["param"] == param and message in error["message"]
+
+
+def test_an_encoder_decoder_continues_texts(tmp_path: Path) -> None:
+    write_encoder_decoders(tmp_path)
+    app = open_application(tmp_path)
+    begin, expected = "w1 w5 w2 w6", expected_tokens(text_source([1, 5, 2, 6]), 6)
+    response = post(
+        app, "completions", model="translator", prompt=[begin, [0, 3]], max_tokens=6, temperature=0
+    )
+    texts = [choice["text"].split() for choice in response.json["choices"]]
+    other = expected_tokens(text_source([0, 3]), 6)
+    assert texts == [[f"w{token}" for token in tokens] for tokens in (expected, other)]
+    assert response.json["usage"]["prompt_tokens"] == 6
+    long = ["w1 " * 50]  # longer than the context of the decoder
+    assert post(app, "completions", model="translator", prompt=long, max_tokens=2).status == 200
+    for path in ("completions", "chat/completions"):
+        refused = post(app, path, model="listener", prompt="w1")
+        error = refused.json["error"]
+        assert (refused.status, error["param"], error["code"]) == (400, "model", "unsupported_parameter")
+        assert "the model 'listener' must read text; its encoder reads audio_features" in error["message"]
 
 
 def test_a_model_that_reads_a_number_of_tokens_requires_them(tmp_path: Path) -> None:

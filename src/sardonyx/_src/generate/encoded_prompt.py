@@ -50,7 +50,7 @@ def encode_prompt(
                 name="inputs",
             )
         return EncodedPrompt(codec.encode(prompt))
-    is_text = encoder.tokens is not None and encoder.tokens not in inputs
+    is_text = encoder.reads_text and encoder.tokens not in inputs
     source = codec.encode(prompt) if is_text else []
     begins = list(start) if is_text or not len(prompt) else codec.encode(prompt, with_special=False)
     if not begins:

@@ -189,7 +189,7 @@ class Generator:
         `start_tokens` if the prompt is empty.  Raises InputError for an empty prompt otherwise, and for tokens beyond the
         vocabulary.
         """
-        reads_text = self.encoder is None or self.encoder.tokens is not None
+        reads_text = self.encoder is None or self.encoder.reads_text
         if not reads_text and not len(prompt):
             return list(self.start_tokens)
         return self.codec.encode(prompt, with_special=reads_text)

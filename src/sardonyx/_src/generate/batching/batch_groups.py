@@ -8,6 +8,7 @@ import numpy as np
 
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.generate.batching.batched_request import BatchedRequest, BatchedRow
+from sardonyx._src.generate.batching.drafted_rows import RowDrafts, blocks_of
 from sardonyx._src.generate.decoder.alignment import find_alignment
 from sardonyx._src.generate.decoder.decoder import TokenDecoder
 from sardonyx._src.generate.decoder.padded_rows import PaddedRows, pad_states, read_rows
@@ -28,11 +29,18 @@ class BatchGroups:
     """The rows of a batch.
 
     fail: is called with a request that cannot go on, and the error.
+    drafts: proposes tokens, of which a run reads several for each row.
     Decoders that read rows of any lengths have one group; others have one for each length.
     """
 
-    def __init__(self, decoder: TokenDecoder, fail: Callable[[BatchedRequest, Exception], None]) -> None:
-        self.decoder, self.fail = decoder, fail
+    def __init__(
+        self,
+        decoder: TokenDecoder,
+        fail: Callable[[BatchedRequest, Exception], None],
+        drafts: RowDrafts,
+    ) -> None:
+        self.decoder, self.fail, self.drafts = decoder, fail, drafts
+        self.failed: set[BatchedRequest] = set()  # in the step that goes on
         self.alignment = find_alignment(decoder)
         self.groups: list[BatchGroup] = []
 
@@ -51,8 +59,9 @@ class BatchGroups:
 
     def join(self, request: BatchedRequest, state: DecoderState, logits: Array) -> None:
         """Adds the rows of a request, of which one state has been read, after the first token of each."""
-        rows = self.chosen(request.rows, [logits] * len(request.rows))
-        if not rows:
+        rows = [row for row in request.rows if self.choose(row, logits)]
+        if not rows or request in self.failed:
+            self.failed.clear()
             return
         pairs, alignment = self.decoder.roles.caches, self.alignment or "start"
         new = repeated(state, len(rows))
@@ -71,35 +80,41 @@ class BatchGroups:
 
     def fits(self, group: BatchGroup, state: DecoderState) -> bool:
         """Whether a row of this state can be read together with those of a group."""
+        if group.state.context or state.context:
+            return False
         return self.is_padded or self.decoder.window is not None or len(group.state.tokens[0]) == state.length
 
     def step(self) -> int:
-        """Generates one token of each row; returns how many."""
+        """Generates one token of each row, or several where drafts are right; returns how many."""
         count = 0
         for group in list(self.groups):
-            tokens = np.array([row.token for row in group.rows], np.int64)
+            drafts = self.drafts.propose(group.rows)
+            before = group.state.lengths
             try:
-                logits, group.state = read_rows(self.decoder, group.state, tokens)
+                logits, group.state = read_rows(self.decoder, group.state, blocks_of(group.rows, drafts))
             except Exception as error:  # noqa: BLE001  # each request of the group raises it
                 for request in dict.fromkeys(row.owner for row in group.rows):
                     self.fail(request, error)
                 self.groups.remove(group)
                 continue
-            count += len(group.rows)
-            self.keep(group, self.chosen(group.rows, list(logits)))
+            is_ragged = self.alignment == "start"
+            going_on, kept, chosen = self.drafts.choose(
+                group.rows, drafts, logits, self.choose, is_ragged=is_ragged
+            )
+            count += chosen
+            group.state = group.state.cut(before + kept)
+            self.keep(group, [row for row in going_on if row.owner not in self.failed])
+            self.failed.clear()
         return count
 
-    def chosen(self, rows: Sequence[BatchedRow], logits: Sequence[Array]) -> list[BatchedRow]:
-        """The rows that go on after the choice of their next tokens."""
-        going_on, failed = [], set()
-        for row, values in zip(rows, logits, strict=True):
-            try:
-                if row.choose(values):
-                    going_on.append(row)
-            except Exception as error:  # noqa: BLE001  # the request raises it, and the others go on
-                failed.add(row.owner)
-                self.fail(row.owner, error)
-        return [row for row in going_on if row.owner not in failed]
+    def choose(self, row: BatchedRow, logits: Array) -> bool:
+        """Chooses the next token of a row by logits [vocabulary]; whether the row goes on."""
+        try:
+            return row.choose(logits)
+        except Exception as error:  # noqa: BLE001  # the request raises it, and the others go on
+            self.failed.add(row.owner)
+            self.fail(row.owner, error)
+            return False
 
     def keep_rows_of(self, requests: Container[BatchedRequest]) -> None:
         """Removes the rows of all other requests."""

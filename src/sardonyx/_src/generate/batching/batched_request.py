@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.generate.batching.streams import Deliver
 from sardonyx._src.generate.decoder.decoder import TokenDecoder
 from sardonyx._src.generate.decoder.state import DecoderState
+from sardonyx._src.generate.drafts.draft import Draft
 from sardonyx._src.generate.loop.continuation import Continuation
 from sardonyx._src.generate.loop.request import GenerationRequest
 from sardonyx._src.generate.loop.sampling import require_number
@@ -49,7 +52,8 @@ class BatchedRequest:
         """Takes the state of an earlier prompt that begins alike, if there is one; returns its number of tokens."""
         request = self.request
         known = request.prefixes.longest(request.prompt) if request.prefixes is not None else None
-        self.state = known if known is not None else decoder.start()
+        context = request.context() if request.context is not None else None
+        self.state = known if known is not None else decoder.start(context=context)
         if known is not None and request.advance is not None:
             request.advance(known.length)
         return self.state.length
@@ -76,11 +80,27 @@ class BatchedRequest:
 
 @dataclass(slots=True)
 class BatchedRow:
-    """A result of a request.  token: the latest one, which is read next."""
+    """A result of a request.
+
+    token: the latest one, which is read next.
+    draft_length: the tokens of its next draft, which get fewer where it chooses others.
+    """
 
     owner: BatchedRequest
     continuation: Continuation
     token: int = 0
+    draft_length: int = 1
+
+    @property
+    def left(self) -> int:
+        """The tokens for which the result has room."""
+        return self.owner.request.room - len(self.continuation.tokens)
+
+    def propose(self, draft: Draft, most: int) -> Array:
+        """At most so many tokens that may come after the latest one, [length]."""
+        request, count = self.owner.request, min(self.draft_length, most)
+        generated = np.array(self.continuation.tokens, np.int64)
+        return draft.propose(request.prompt, generated, count, request.settings) if count else generated[:0]
 
     def choose(self, logits: Array) -> bool:
         """Chooses and delivers the next token by the logits [vocabulary]; whether the result goes on."""

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Self, Unpack
 
 from sardonyx._src.arguments import require_type
 from sardonyx._src.errors import InputError
 from sardonyx._src.generate.batching.batched_request import BatchedRequest
+from sardonyx._src.generate.batching.drafted_rows import RowDrafts
 from sardonyx._src.generate.batching.limits import BatchLimits
 from sardonyx._src.generate.batching.scheduler import BatchScheduler
 from sardonyx._src.generate.batching.stats import BatchingStats
 from sardonyx._src.generate.batching.streams import AsyncPieceStream, PieceStream
 from sardonyx._src.generate.choice.settings import SettingsKeywords
+from sardonyx._src.generate.drafts.lookup import LookupDraft
 from sardonyx._src.generate.generator import Generator
 from sardonyx._src.generate.prompt import Prompt
 from sardonyx._src.generate.results import Generation, collect
 from sardonyx._src.interp.run_control import CancellationToken
+from sardonyx._src.ir import Array
 
 MAX_ROWS = 8
 MAX_WAITING_TOKENS = 1 << 16
@@ -36,7 +39,11 @@ class BatchingGenerator:
     Each request has the tokens that it has alone: draws depend on its own seed and positions.  Where a decoder requires padding
     before short rows, or computes in float32, its logits may differ in the last bit, since sums add in other orders.
 
-    generator: the language model.  Its `prefix_bytes` let prompts continue earlier ones; its `draft` is not used.
+    The encoder of an encoder-decoder runs when a prompt is read.  Its requests take turns, since what it computed of them has
+    sizes of their own, and `max_cache_bytes` does not count it.
+
+    generator: the language model.  Its `prefix_bytes` let prompts continue earlier ones.  Its `draft` "lookup" proposes tokens
+        of each row, fewer of them the more rows there are; a draft of another model is not used.
     max_rows: results that are generated at the same time.
     max_waiting_tokens: tokens of the prompts that wait for others to end.
     max_cache_bytes: bytes of the caches of the results that are generated; a run has twice as many, before and after.
@@ -55,11 +62,14 @@ class BatchingGenerator:
         chunk: int = CHUNK,
     ) -> None:
         require_type("generator", generator, Generator, "a Generator")
-        if generator.encoder is not None:
-            raise InputError("batching requires a model without an encoder", name="generator")
         self.generator = generator
         self.limits = BatchLimits(max_rows, max_waiting_tokens, max_cache_bytes, chunk)
-        self._scheduler = BatchScheduler(generator.decoder, self.limits, generator.prefixes)
+        # A model's draft continues one sequence, of which it has the caches.
+        is_lookup = isinstance(generator.draft, LookupDraft)
+        drafts = RowDrafts(generator.draft, generator.draft_tokens, generator.draft_stats)
+        self._scheduler = BatchScheduler(
+            generator.decoder, self.limits, generator.prefixes, drafts if is_lookup else RowDrafts()
+        )
 
     @property
     def stats(self) -> BatchingStats:
@@ -68,8 +78,9 @@ class BatchingGenerator:
 
     def generate(
         self,
-        prompt: Prompt,
+        prompt: Prompt = (),
         *,
+        inputs: Mapping[str, Array] | None = None,
         cancellation: CancellationToken | None = None,
         **settings: Unpack[SettingsKeywords],
     ) -> Generation:
@@ -79,13 +90,14 @@ class BatchingGenerator:
         for beams, and SardonyxError after `close`.
         """
         stream = PieceStream(CancellationToken())
-        item = self._submit(stream, prompt, settings, cancellation)
+        item = self._submit(stream, prompt, inputs, settings, cancellation)
         return Generation(collect(stream, item.request.settings.n), len(item.request.prompt))
 
     def stream(
         self,
-        prompt: Prompt,
+        prompt: Prompt = (),
         *,
+        inputs: Mapping[str, Array] | None = None,
         cancellation: CancellationToken | None = None,
         advance: Callable[[int], None] | None = None,
         **settings: Unpack[SettingsKeywords],
@@ -97,33 +109,35 @@ class BatchingGenerator:
         the rows before the next token.
         """
         stream = PieceStream(CancellationToken())
-        self._submit(stream, prompt, settings, cancellation, advance)
+        self._submit(stream, prompt, inputs, settings, cancellation, advance)
         return stream
 
     def astream(
         self,
-        prompt: Prompt,
+        prompt: Prompt = (),
         *,
+        inputs: Mapping[str, Array] | None = None,
         cancellation: CancellationToken | None = None,
         advance: Callable[[int], None] | None = None,
         **settings: Unpack[SettingsKeywords],
     ) -> AsyncPieceStream:
         """`stream` for coroutines, called in a running loop.  Cancelling the task that waits for a piece frees the rows."""
         stream = AsyncPieceStream(CancellationToken())
-        self._submit(stream, prompt, settings, cancellation, advance)
+        self._submit(stream, prompt, inputs, settings, cancellation, advance)
         return stream
 
     async def astart(
         self,
-        prompt: Prompt,
+        prompt: Prompt = (),
         *,
+        inputs: Mapping[str, Array] | None = None,
         cancellation: CancellationToken | None = None,
         advance: Callable[[int], None] | None = None,
         **settings: Unpack[SettingsKeywords],
     ) -> AsyncPieceStream:
         """`astream` whose arguments are checked in a thread: to encode a long text or to compile a grammar takes time."""
         stream = AsyncPieceStream(CancellationToken())
-        await asyncio.to_thread(self._submit, stream, prompt, settings, cancellation, advance)
+        await asyncio.to_thread(self._submit, stream, prompt, inputs, settings, cancellation, advance)
         return stream
 
     def close(self, *, cancel: bool = False) -> None:
@@ -134,11 +148,12 @@ class BatchingGenerator:
         self,
         stream: PieceStream | AsyncPieceStream,
         prompt: Prompt,
+        inputs: Mapping[str, Array] | None,
         settings: SettingsKeywords,
         cancellation: CancellationToken | None,
         advance: Callable[[int], None] | None = None,
     ) -> BatchedRequest:
-        request = self.generator._request(prompt, None, settings, stream.token, advance)
+        request = self.generator._request(prompt, inputs, settings, stream.token, advance)
         if request.settings.beams > 1:
             raise InputError(
                 f"beams must be 1 in a batch; got {request.settings.beams}: search beams with `Generator.generate`",

@@ -17,6 +17,7 @@ from collections import deque
 from sardonyx._src.errors import CancelledError, LimitError, SardonyxError
 from sardonyx._src.generate.batching.batch_groups import BatchGroups
 from sardonyx._src.generate.batching.batched_request import BatchedRequest
+from sardonyx._src.generate.batching.drafted_rows import RowDrafts
 from sardonyx._src.generate.batching.limits import BatchLimits, cache_sizes, require_possible
 from sardonyx._src.generate.batching.stats import BatchingStats, Counters
 from sardonyx._src.generate.decoder.decoder import TokenDecoder
@@ -27,9 +28,15 @@ from sardonyx._src.threads import start_thread
 class BatchScheduler:
     """Runs requests of several threads, in a thread of its own that ends when there are none."""
 
-    def __init__(self, decoder: TokenDecoder, limits: BatchLimits, prefixes: PrefixStore | None) -> None:
+    def __init__(
+        self,
+        decoder: TokenDecoder,
+        limits: BatchLimits,
+        prefixes: PrefixStore | None,
+        drafts: RowDrafts,
+    ) -> None:
         self.decoder, self.limits, self.prefixes = decoder, limits, prefixes
-        self.groups = BatchGroups(decoder, self.fail)
+        self.groups = BatchGroups(decoder, self.fail, drafts)
         self.sizes = cache_sizes(decoder, is_padded=self.groups.is_padded)
         self.lock = threading.Lock()  # of what follows
         self.waiting: deque[BatchedRequest] = deque()

@@ -29,7 +29,7 @@ TOLERANCE = 0.02  # of the range of the logits: sums of other orders and roundin
 
 def find_alignment(decoder: TokenDecoder) -> Alignment | None:
     """The alignment with which rows of different lengths have the logits of rows alone; None if neither has."""
-    if not decoder.roles.caches or decoder.fixed_rows is not None:
+    if not decoder.roles.caches or decoder.fixed_rows is not None or decoder.has_context:
         return None
     draw = np.random.default_rng(0)
     vocabulary = min(decoder.vocabulary or MIN_TOKENS, MAX_TOKENS)
@@ -58,8 +58,8 @@ def read_following(decoder: TokenDecoder, rows: PaddedRows, following: Array) ->
     """Logits [steps, rows, vocabulary] after each of the tokens [steps, rows]."""
     logits = []
     for tokens in following:
-        latest, rows = read_rows(decoder, rows, tokens)
-        logits.append(latest)
+        latest, rows = read_rows(decoder, rows, tokens[:, None])
+        logits.append(latest[:, -1])
     return np.stack(logits)
 
 

@@ -41,6 +41,11 @@ class PromptEncoder:
         self.states = next((name for name in self.sources if not is_cross_cache(name)), None)
 
     @property
+    def reads_text(self) -> bool:
+        """Whether it reads the tokens of a text, rather than other inputs alone."""
+        return self.tokens is not None
+
+    @property
     def context(self) -> tuple[str, ...]:
         """The inputs of the decoder that `run` computes."""
         return (*self.sources, *([self.state_mask] if self.state_mask is not None else []))

@@ -86,7 +86,7 @@ class TextEndpoints:
         """POST /v1/chat/completions"""
         body, fields = await self._read(scope, receive)
         try:
-            model, generation = self._find(fields, TextGeneration, "chat completions")
+            model, generation = self._find_texts(fields, "chat completions")
             with model.lease():
                 request = await self._parse(
                     read_chat, fields, generation.generator, generation.options.max_tokens
@@ -100,7 +100,7 @@ class TextEndpoints:
         """POST /v1/completions"""
         body, fields = await self._read(scope, receive)
         try:
-            model, generation = self._find(fields, TextGeneration, "completions")
+            model, generation = self._find_texts(fields, "completions")
             with model.lease():
                 request = await self._parse(read_completion, fields, generation.generator)
                 answer = Completion(model.name, generation, request)
@@ -148,6 +148,16 @@ class TextEndpoints:
             await run_for_client(work, receive)
         else:
             await send_json(send, await run_for_client(answer.response(), receive))
+
+    def _find_texts(self, fields: Fields, what: str) -> tuple[ServedModel, TextGeneration]:
+        """The model that a request for texts names.  Raises RequestFailure, also for one that reads no text."""
+        model, generation = self._find(fields, TextGeneration, what)
+        encoder = generation.generator.encoder
+        if encoder is not None and not encoder.reads_text:
+            names = ", ".join(encoder.inputs)
+            why = f"the model {model.name!r} must read text; its encoder reads {names}: run it by `sx.Generator`, with inputs"
+            raise ParameterFailure("model", why, code=UNSUPPORTED)
+        return model, generation
 
     def _find(self, fields: Fields, kind: type[T], what: str) -> tuple[ServedModel, T]:
         """The model that a request names, and what answers requests of this kind."""

@@ -97,6 +97,8 @@ def check_room(prompt: list[int], generator: Generator, param: str) -> None:
     """Raises ParameterFailure for a prompt that leaves no room for a token."""
     if not prompt:
         raise ParameterFailure(param, f"{param} must have at least one token; got none")
+    if generator.encoder is not None:
+        return  # the encoder reads the prompt, and the result alone must fit into the context
     if generator.context is not None and len(prompt) >= generator.context:
         raise ParameterFailure(
             param,

@@ -19,7 +19,8 @@ def is_language_folder(folder: Path) -> bool:
     if (folder / GENAI_FILE).is_file():
         return True
     return (folder / TOKENIZER_FILE).is_file() and any(
-        next(place.glob("*.onnx"), None) is not None for place in (folder, folder / "onnx")
+        next(place.glob("*.onnx"), None) is not None
+        for place in (folder, folder / "onnx", folder / "decoder")
     )
 
 

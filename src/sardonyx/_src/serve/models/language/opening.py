@@ -1,4 +1,7 @@
-"""Opening of served language models, which have generated two tokens, or computed a vector, when they are ready."""
+"""Opening of served language models, which have generated two tokens, or computed a vector, when they are ready.
+
+A model whose encoder reads no text is opened alone: its requests for texts are refused.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,8 @@ def open_language_model(
         prefix_bytes=language.prefix_bytes,
         **options,
     )
-    generator.generate([0] * (generator.decoder.window or 1), max_tokens=2, min_tokens=2)
+    if generator.encoder is None or generator.encoder.reads_text:
+        generator.generate([0] * (generator.decoder.window or 1), max_tokens=2, min_tokens=2)
     model = serve_session(name, version, generator.session, config, statistics)
     model.language = TextGeneration(generator, language, config.scheduling.max_queue, statistics)
     return model

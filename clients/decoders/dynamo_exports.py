@@ -19,7 +19,7 @@ BUILDS = {
 }
 
 
-class Decoder(torch.nn.Module):
+class Decoder(torch.nn.Module):  # type: ignore[misc]  # torch is not installed where types are checked
     """A decoder whose caches are tensors, of which the keys and values of all layers come one after the other."""
 
     def __init__(self, model: Any) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 import sardonyx as sx
@@ -50,9 +53,9 @@ def masked_logits(tokens: list[int]) -> Array:
 
 
 # Scales of keys and of values, by the bits of the codes.
-SCALES = {
+SCALES: Mapping[int, tuple[Array, Array]] = {
     bits: (
-        np.float32([step]),
+        np.array([step], np.float32),
         step * np.linspace(1, 2, HEADS * EACH, dtype=np.float32).reshape(1, HEADS, 1, EACH),
     )
     for bits, step in ((0, 0.0), (8, 0.02), (4, 0.25))
@@ -80,7 +83,7 @@ def grouped_decoder(window: int = 0, bits: int = 0) -> sx.Model:
         b.input(f"past_key_values.0.{part}", dtype, ["batch", HEADS, "past", size])
         for part in ("key", "value")
     ]
-    attributes: dict[str, object] = {}
+    attributes: dict[str, Any] = {}
     if window:
         attributes = {"sliding_window_cache": 1, "local_window_size": window}
     if bits:

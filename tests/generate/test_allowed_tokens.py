@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -42,7 +43,7 @@ def test_tokens_of_a_chain(never: set[int], not_first: set[int], forced: dict[in
     generator = Generator(chain_decoder(), context=99)
     expected = chosen(9, never, not_first, forced)
     assert expected != chosen(9, set(), set(), {})
-    settings = {
+    settings: dict[str, Any] = {
         "suppress_tokens": [*never, WORDS + 5],  # there is no such token
         "begin_suppress_tokens": not_first,
         "forced_tokens": forced,

@@ -121,7 +121,7 @@ def test_drafts_of_rows_change_no_token(
     model: Callable[[], sx.Model], count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = Generator(model(), end_tokens=[])
-    settings = [
+    settings: list[dict[str, Any]] = [
         {"max_tokens": 12 + 5 * i, "temperature": i % 2, "seed": i, "repetition_penalty": 0.7}
         for i in range(4)
     ]

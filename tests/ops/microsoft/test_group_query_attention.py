@@ -57,8 +57,9 @@ def windowed(new: int, total: int, capacity: int) -> list[np.ndarray | None]:
     for i in (3, 4):
         cache = inputs[i]
         assert cache is not None
-        inputs[i] = np.zeros((1, KV, capacity, H), np.float32)
-        inputs[i][:, :, : before - first] = cache[:, :, first:before]
+        resident = np.zeros((1, KV, capacity, H), np.float32)
+        resident[:, :, : before - first] = cache[:, :, first:before]
+        inputs[i] = resident
     return inputs
 
 
@@ -69,10 +70,11 @@ def quantized(
     inputs = step(batch, new, lengths, 8)
     for i in (3, 4):
         size, dtype, most = (H, np.int8, 127) if bits == 8 else (H // 2, np.uint8, 255)
-        inputs[i] = np.zeros((batch, KV, 8, size), dtype)
+        codes = np.zeros((batch, KV, 8, size), dtype)
         for row, length in enumerate(lengths):
             before = 0 if max(lengths) == new else length - new
-            inputs[i][row, :, :before] = RNG.integers(most - 200, most, (KV, before, size))
+            codes[row, :, :before] = RNG.integers(most - 200, most, (KV, before, size))
+        inputs[i] = codes
     step_size = 0.05 if bits == 8 else 0.4
     factors = [(step_size * RNG.uniform(0.5, 1.5, scales)).astype(np.float32) for _ in range(2)]
     return [*inputs, None, None, None, *factors]
@@ -185,8 +187,8 @@ def test_queries_and_keys_are_normalized_before_they_are_rotated() -> None:
 def rms_normalized(rows: np.ndarray | None, heads: int, scale: np.ndarray) -> np.ndarray:
     assert rows is not None
     wide = rows.astype(np.float64).reshape(*rows.shape[:2], heads, H)
-    wide = wide / np.sqrt((wide**2).mean(-1, keepdims=True) + 0.25) * scale
-    return wide.reshape(rows.shape).astype(np.float32)
+    normal: np.ndarray = wide / np.sqrt((wide**2).mean(-1, keepdims=True) + 0.25) * scale
+    return normal.reshape(rows.shape).astype(np.float32)
 
 
 @pytest.mark.parametrize(

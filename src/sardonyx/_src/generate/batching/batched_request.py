@@ -12,9 +12,13 @@ from sardonyx._src.generate.drafts.draft import Draft
 from sardonyx._src.generate.loop.continuation import Continuation
 from sardonyx._src.generate.loop.request import GenerationRequest
 from sardonyx._src.generate.loop.sampling import require_number
+from sardonyx._src.generate.loop.speculation import next_length
 from sardonyx._src.generate.text.tokenizer import Tokenizer
 from sardonyx._src.interp.run_control import CancellationToken
 from sardonyx._src.ir import Array
+
+# A row whose drafts are all wrong has one in 17 runs, which costs it some percent.
+MAX_MISSES = 4
 
 
 class BatchedRequest:
@@ -84,12 +88,15 @@ class BatchedRow:
 
     token: the latest one, which is read next.
     draft_length: the tokens of its next draft, which get fewer where it chooses others.
+    misses, pause: drafts in turn of which no token was right, and runs without a draft that follow them.
     """
 
     owner: BatchedRequest
     continuation: Continuation
     token: int = 0
     draft_length: int = 1
+    misses: int = 0
+    pause: int = 0
 
     @property
     def left(self) -> int:
@@ -98,9 +105,20 @@ class BatchedRow:
 
     def propose(self, draft: Draft, most: int) -> Array:
         """At most so many tokens that may come after the latest one, [length]."""
+        if self.pause:
+            self.pause -= 1
+            return np.zeros(0, np.int64)
         request, count = self.owner.request, min(self.draft_length, most)
         generated = np.array(self.continuation.tokens, np.int64)
-        return draft.propose(request.prompt, generated, count, request.settings) if count else generated[:0]
+        return draft.propose(request.prompt, generated, count, request.settings)
+
+    def adapt_draft(self, drafted: int, accepted: int, most: int) -> None:
+        """Adapts the length of the next draft to what was right of one; after wrong ones, others wait longer and longer."""
+        if not drafted:
+            return
+        self.misses = 0 if accepted else min(self.misses + 1, MAX_MISSES)
+        self.pause = 0 if accepted else 1 << self.misses
+        self.draft_length = max(next_length(self.draft_length, drafted, accepted, most), 1)
 
     def choose(self, logits: Array) -> bool:
         """Chooses and delivers the next token by the logits [vocabulary]; whether the result goes on."""

@@ -31,13 +31,16 @@ class RowDrafts:
         self.draft, self.length, self.stats = draft, length, stats or DraftStats()
 
     def propose(self, rows: Sequence[BatchedRow]) -> list[Array]:
-        """The drafts of rows that are read together.  None goes beyond the room of any row, which is that of the caches."""
+        """The drafts of rows that are read together, as long as more than half of the rows have them: all take the time of the
+        longest.  None goes beyond the room of any row, which is that of the caches."""
         none = np.zeros(0, np.int64)
         left = min(row.left for row in rows) - 1
         most = min(left, MAX_RUN_TOKENS // len(rows) - 1, self.length)
         if self.draft is None or most < 1:
             return [none] * len(rows)
         drafts = [row.propose(self.draft, most) for row in rows]
+        width = sorted(map(len, drafts), reverse=True)[len(rows) // 2]
+        drafts = [drafted[:width] for drafted in drafts]
         self.stats.drafted += sum(map(len, drafts))
         return drafts
 

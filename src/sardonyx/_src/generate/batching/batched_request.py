@@ -104,7 +104,7 @@ class BatchedRow:
         return self.owner.request.room - len(self.continuation.tokens)
 
     def propose(self, draft: Draft, most: int) -> Array:
-        """At most so many tokens that may come after the latest one, [length]."""
+        """At most `most` tokens that may come after the latest one, [length]."""
         if self.pause:
             self.pause -= 1
             return np.zeros(0, np.int64)

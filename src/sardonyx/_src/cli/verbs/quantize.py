@@ -23,7 +23,8 @@ from sardonyx._src.cli.output.progress import progress
 from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.cli.output.tables import format_table, line_width
 from sardonyx._src.measure.feeds import ports_of
-from sardonyx._src.quantize.api import ALGORITHMS, DEFAULT_BLOCK, SCHEMES, quantize
+from sardonyx._src.quantize.api import quantize
+from sardonyx._src.quantize.schemes.table import SCHEMES
 
 HELP = "quantize the weights of a model"
 COLUMNS = ("dB", "weight", "layer")
@@ -32,11 +33,10 @@ COLUMNS = ("dB", "weight", "layer")
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     add_out(parser, "the quantized model", required=False)
+    summaries = "; ".join(f"{name}: {entry.summary}" for name, entry in SCHEMES.items())
+    parser.add_argument("--scheme", choices=SCHEMES, default="int4", help=f"{summaries} (%(default)s)")
     parser.add_argument(
-        "--scheme", choices=SCHEMES, default="int4", help="types of the weights (%(default)s)"
-    )
-    parser.add_argument(
-        "--algorithm", choices=ALGORITHMS, default="clipped", help="how weights are rounded (%(default)s)"
+        "--algorithm", metavar="NAME", help="how weights are rounded: nearest, clipped or gptq (clipped)"
     )
     parser.add_argument(
         "--data",
@@ -48,9 +48,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--block",
         type=int,
-        default=DEFAULT_BLOCK,
         metavar="N",
-        help="terms of a sum that share a scale, a power of two; 0 for all (%(default)s)",
+        help="terms of a sum that share a scale, a power of two; 0 for all (32)",
     )
     parser.add_argument(
         "--asymmetric", action="store_true", help="unsigned integers with a zero point for each block"
@@ -93,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
             data=data or None,
             algorithm=args.algorithm,
             block=args.block,
-            symmetric=not args.asymmetric,
+            symmetric=False if args.asymmetric else None,
             nodes=args.nodes,
             exclude=args.exclude,
             force=args.force,

@@ -10,7 +10,6 @@ from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Model
 from sardonyx._src.measure.quantities import pluralize, quantity
 from sardonyx._src.quantize.report.quality import OutputQuality
-from sardonyx._src.quantize.weights.layers import KeptLayer
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +25,14 @@ class LayerReport:
     layer: str
     shape: tuple[int, ...]
     signal_to_noise: float
+
+
+@dataclass(frozen=True, slots=True)
+class KeptLayer:
+    """A layer that stays as it is, and why."""
+
+    layer: str
+    why: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Node, Tensor, Value
 from sardonyx._src.ir.walk import nodes, roots
 from sardonyx._src.ops.traits import MatrixProductKind
+from sardonyx._src.quantize.report.report import KeptLayer
 from sardonyx._src.rewrite.engine.view import View
 
 SLOT = 1  # of the weight among the inputs of a product
@@ -42,14 +43,6 @@ class WeightLayer:
     def operands(self) -> tuple[Value, ...]:
         """What the weight is multiplied by, in each reader."""
         return tuple(value for node in self.readers if (value := node.inputs[0]) is not None)
-
-
-@dataclass(frozen=True, slots=True)
-class KeptLayer:
-    """A layer that stays as it is, and why."""
-
-    layer: str
-    why: str
 
 
 def find_layers(view: View) -> Iterator[WeightLayer | KeptLayer]:

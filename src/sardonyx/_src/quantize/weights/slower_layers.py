@@ -10,8 +10,9 @@ from sardonyx._src.ir import Array, Model
 from sardonyx._src.measure.compare.engines import with_outputs
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.quantize.report.latency import latencies
+from sardonyx._src.quantize.report.report import KeptLayer
 from sardonyx._src.quantize.weights.grid import IntegerGrid
-from sardonyx._src.quantize.weights.layers import KeptLayer, WeightLayer, find_layers
+from sardonyx._src.quantize.weights.layers import WeightLayer, find_layers
 from sardonyx._src.quantize.weights.nearest import quantize_nearest
 from sardonyx._src.quantize.weights.rewriting import replace_weight, weight_of
 from sardonyx._src.rewrite.engine.edit import Edit

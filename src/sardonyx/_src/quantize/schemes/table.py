@@ -1,0 +1,42 @@
+"""The schemes by name, each with its module, which is imported when the scheme is used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import cast
+
+from sardonyx._src.dataclass import dataclass
+from sardonyx._src.quantize.schemes.scheme import Scheme
+
+WEIGHTS = "sardonyx._src.quantize.schemes.weights"
+
+
+@dataclass(frozen=True, slots=True)
+class SchemeEntry:
+    """A scheme of the table.
+
+    summary: what becomes of a model, in a few words.
+    operator_set: the first version of ai.onnx that has what the scheme writes; models of older ones are converted before.
+    options: the fields of `SchemeSettings` beyond the common ones that it has.
+    """
+
+    module: str
+    function: str
+    summary: str
+    operator_set: int
+    options: tuple[str, ...]
+
+    def load(self) -> Scheme:
+        return cast("Scheme", getattr(import_module(self.module), self.function))
+
+
+SCHEMES: Mapping[str, SchemeEntry] = {
+    # DequantizeLinear-21 is the first one with blocks and 4 bits.
+    "int4": SchemeEntry(
+        WEIGHTS, "quantize_int4", "weights of 4 bits", 21, ("algorithm", "block", "symmetric")
+    ),
+    "int8-weights": SchemeEntry(
+        WEIGHTS, "quantize_int8", "weights of 8 bits", 21, ("algorithm", "block", "symmetric")
+    ),
+}

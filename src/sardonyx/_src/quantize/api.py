@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from sardonyx._src.arguments import require_choice, require_flag, require_integer, texts_of, type_name
 from sardonyx._src.convert.conversion import convert
-from sardonyx._src.dtypes import nbytes
+from sardonyx._src.dtypes import DataType, nbytes
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.loading.load import ModelSource, resolve_model
 from sardonyx._src.ir import Model
@@ -18,6 +18,8 @@ from sardonyx._src.quantize.report.report import Quantization, QuantizationRepor
 from sardonyx._src.quantize.schemes.scheme import LayerPatterns, SchemeSettings
 from sardonyx._src.quantize.schemes.table import SCHEMES
 
+CONSTANTS_ARE_NO_INPUTS = 4  # the first IR version with initializers that are no inputs
+
 
 def quantize(
     model: ModelSource,
@@ -27,6 +29,8 @@ def quantize(
     algorithm: str | None = None,
     block: int | None = None,
     symmetric: bool | None = None,
+    ranges: str | None = None,
+    activations: str | None = None,
     nodes: Iterable[str] = (),
     exclude: Iterable[str] = (),
     force: bool = False,
@@ -55,14 +59,22 @@ def quantize(
     that cannot be converted to the scheme's operator set, and what sessions raise.
     """
     require_choice("scheme", scheme, tuple(SCHEMES))
-    options = {"algorithm": algorithm, "block": block, "symmetric": symmetric}
+    options = {
+        "algorithm": algorithm,
+        "block": block,
+        "symmetric": symmetric,
+        "ranges": ranges,
+        "activations": activations,
+    }
     require_options(scheme, options)
     require_flag("force", force)
     if progress is not None and not callable(progress):
         raise TypeError(f"progress must be a function or None; got {type_name(progress)}")
     require_integer("rounds", rounds, 0)
     patterns = LayerPatterns(texts_of("nodes", nodes), texts_of("exclude", exclude))
-    settings = SchemeSettings(scheme, patterns, force, progress or ignore, algorithm, block, symmetric)
+    settings = SchemeSettings(
+        scheme, patterns, force, progress or ignore, algorithm, block, symmetric, ranges, activations
+    )
     original = resolve_model(model)
     prepared = prepare(original, SCHEMES[scheme].operator_set)
     runs = calibration_data(prepared, data, seed, dims)
@@ -94,16 +106,26 @@ def require_options(scheme: str, options: Mapping[str, object]) -> None:
 
 
 def prepare(model: Model, operator_set: int) -> Model:
-    """A copy of the model, of at least this version of ai.onnx."""
+    """A copy of the model, of at least this version of ai.onnx.
+
+    Weights that are inputs because IR versions up to 3 require it are inputs no longer: later versions let runs replace them.
+    """
     if model.opset_imports.get("", operator_set) >= operator_set:
         return model.copy()
-    return convert(model, operator_set)
+    prepared = convert(model, operator_set)
+    if model.ir_version < CONSTANTS_ARE_NO_INPUTS <= prepared.ir_version:
+        graph = prepared.graph
+        for value in [value for value in graph.inputs if value.initializer is not None]:
+            graph.remove_input(value)
+    return prepared
 
 
 def tensor_bytes(model: Model) -> int:
     """The bytes of all tensors of numbers."""
     return sum(
-        nbytes(tensor.dtype, tensor.size) for tensor in model_tensors(model) if tensor.dtype.bits is not None
+        nbytes(tensor.dtype, tensor.size)
+        for tensor in model_tensors(model)
+        if tensor.dtype is not DataType.STRING
     )
 
 

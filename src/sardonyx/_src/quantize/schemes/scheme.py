@@ -50,6 +50,8 @@ class SchemeSettings:
     algorithm: str | None = None
     block: int | None = None
     symmetric: bool | None = None
+    ranges: str | None = None
+    activations: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from sardonyx._src.dataclass import dataclass
 from sardonyx._src.quantize.schemes.scheme import Scheme
 
 WEIGHTS = "sardonyx._src.quantize.schemes.weights"
+INT8 = "sardonyx._src.quantize.schemes.int8"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,5 +39,9 @@ SCHEMES: Mapping[str, SchemeEntry] = {
     ),
     "int8-weights": SchemeEntry(
         WEIGHTS, "quantize_int8", "weights of 8 bits", 21, ("algorithm", "block", "symmetric")
+    ),
+    # Scales for each channel are of set 13.
+    "int8": SchemeEntry(
+        INT8, "quantize_static", "weights and activations of 8 bits", 13, ("ranges", "activations")
     ),
 }

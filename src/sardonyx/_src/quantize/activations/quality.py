@@ -1,0 +1,34 @@
+"""The errors of the results of layers, in the quantized network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sardonyx._src.ir import Model
+from sardonyx._src.measure.compare.engines import with_outputs
+from sardonyx._src.quantize.activations.layers import ProductLayer
+from sardonyx._src.quantize.calibration import CalibrationData
+from sardonyx._src.quantize.report.quality import ErrorSums
+from sardonyx._src.quantize.report.report import LayerReport
+from sardonyx._src.runtime.session.session import Session
+
+
+def layer_reports(
+    original: Model, changed: Model, layers: Sequence[ProductLayer], data: CalibrationData
+) -> list[LayerReport]:
+    """The errors over all runs.  They contain those of earlier layers."""
+    if not layers:
+        return []
+    names = list(dict.fromkeys(layer.key for layer in layers))
+    sessions = [Session(with_outputs(model, names), shapes="off", seed=0) for model in (original, changed)]
+    sums = {name: ErrorSums() for name in names}
+    for feeds in data.runs:
+        expected, actual = (session.run(feeds) for session in sessions)
+        for name in names:
+            sums[name].add(np.asarray(expected[name]), np.asarray(actual[name]))
+    return [
+        LayerReport(layer.name, layer.tensor.shape, sums[layer.key].error(layer.key).signal_to_noise)
+        for layer in layers
+    ]

@@ -20,6 +20,7 @@ class ProductLayer:
     operand: the activations, float32.
     weight: its value; tensor: its elements, float32.
     axis: the axis of the weight's output channels.
+    is_convolution: whether the channels of its results are axis 1, not the last one.
     bias: float32 [channels], if the node adds such a constant.
     """
 
@@ -29,6 +30,7 @@ class ProductLayer:
     tensor: Tensor
     axis: int
     bias: Tensor | None
+    is_convolution: bool
 
     @property
     def name(self) -> str:
@@ -93,4 +95,4 @@ def layer_of(
     bias = view.tensor(node.inputs[BIAS]) if len(node.inputs) > BIAS else None
     if bias is not None and (bias.shape != (tensor.shape[axis],) or bias.dtype is not DataType.FLOAT):
         bias = None
-    return ProductLayer(node, operand, weight, tensor, axis, bias)
+    return ProductLayer(node, operand, weight, tensor, axis, bias, kind == "conv")

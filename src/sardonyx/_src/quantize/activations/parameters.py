@@ -71,8 +71,24 @@ class IntegerWeight:
     def bias_scales(self, operand: ActivationParameters) -> Array:
         return np.asarray(self.scales * operand.scale, np.float32)
 
-    def dequantized(self, axis: int) -> Array:
-        return np.asarray(self.integers.astype(np.float32) * along(self.scales, self.integers.ndim, axis))
+
+def weight_scales(weight: Array, axis: int) -> Array:
+    """The scales of the channels of a weight, whose largest element becomes 127: float32 [channels]."""
+    others = tuple(i for i in range(weight.ndim) if i != axis)
+    scales = np.abs(weight).max(axis=others) / np.float32(WEIGHT_LIMIT)
+    return np.where(scales > LEAST_SCALE, scales, np.float32(1)).astype(np.float32)
+
+
+def round_weight(weight: Array, scales: Array, axis: int) -> Array:
+    """The nearest integers, int8."""
+    integers = np.rint(weight / along(scales, weight.ndim, axis))
+    return np.asarray(np.clip(integers, -WEIGHT_LIMIT, WEIGHT_LIMIT), np.int8)
+
+
+def weight_integers(weight: Array, axis: int) -> tuple[Array, Array]:
+    """The integers of a weight, int8, and its scales, float32 [channels]."""
+    scales = weight_scales(weight, axis)
+    return round_weight(weight, scales, axis), scales
 
 
 def integer_weight(
@@ -82,18 +98,14 @@ def integer_weight(
 
     Channels whose bias is large beside their weights have a larger scale, so that the bias fits.
     """
-    others = tuple(i for i in range(weight.ndim) if i != axis)
-    scales = np.abs(weight).max(axis=others) / np.float32(WEIGHT_LIMIT)
-    scales = np.where(scales > LEAST_SCALE, scales, np.float32(1)).astype(np.float32)
-    if bias is not None:
-        least = np.abs(bias.astype(np.float64)) / (float(operand.scale) * BIAS_LIMIT)
-        scales = np.maximum(scales, least.astype(np.float32))
-    integers = np.rint(weight / along(scales, weight.ndim, axis))
-    clipped = np.clip(integers, -WEIGHT_LIMIT, WEIGHT_LIMIT).astype(np.int8)
+    scales = weight_scales(weight, axis)
     if bias is None:
-        return IntegerWeight(clipped, scales, None)
+        return IntegerWeight(round_weight(weight, scales, axis), scales, None)
+    least = np.abs(bias.astype(np.float64)) / (float(operand.scale) * BIAS_LIMIT)
+    scales = np.maximum(scales, least.astype(np.float32))
     products = (scales * operand.scale).astype(np.float64)
-    return IntegerWeight(clipped, scales, np.rint(bias / products).astype(np.int32))
+    integers = np.rint(bias / products).astype(np.int32)
+    return IntegerWeight(round_weight(weight, scales, axis), scales, integers)
 
 
 def along(numbers: Array, rank: int, axis: int) -> Array:

@@ -9,7 +9,8 @@ import numpy as np
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Model, Node, Tensor, Value
-from sardonyx._src.quantize.activations.layers import BIAS, WEIGHT, ProductLayer, find_product_layers
+from sardonyx._src.quantize.activations.choice import layers_of_keys
+from sardonyx._src.quantize.activations.layers import BIAS, WEIGHT, ProductLayer
 from sardonyx._src.quantize.activations.parameters import (
     ActivationParameters,
     Range,
@@ -36,12 +37,8 @@ class IntegerPlan:
 
 def quantize_layers(model: Model, keys: Iterable[str], plan: IntegerPlan) -> Model:
     """A copy of a model whose layers with these keys are in QDQ form."""
-    edit, chosen = Edit(model.copy()), set(keys)
-    layers = [
-        layer
-        for layer in find_product_layers(edit)
-        if isinstance(layer, ProductLayer) and layer.key in chosen
-    ]
+    edit = Edit(model.copy())
+    layers = layers_of_keys(edit, keys)
     parameters = insert_pairs(edit, layers, plan)
     for layer in layers:
         write_constants(edit, layer, parameters[layer.operand])

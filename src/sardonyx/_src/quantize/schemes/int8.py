@@ -8,7 +8,8 @@ from sardonyx._src.arguments import require_choice
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array, Model
 from sardonyx._src.ops.api import RuntimeValue
-from sardonyx._src.quantize.activations.layers import ProductLayer, find_product_layers
+from sardonyx._src.quantize.activations.choice import choose_layers
+from sardonyx._src.quantize.activations.layers import ProductLayer
 from sardonyx._src.quantize.activations.observation import observe_ranges
 from sardonyx._src.quantize.activations.parameters import Range, activation_parameters
 from sardonyx._src.quantize.activations.placement import group_values, wanted_values
@@ -17,8 +18,7 @@ from sardonyx._src.quantize.activations.rewriting import IntegerPlan, quantize_l
 from sardonyx._src.quantize.activations.slower_layers import slower_layers
 from sardonyx._src.quantize.calibration import CalibrationData
 from sardonyx._src.quantize.ranges.table import RANGES
-from sardonyx._src.quantize.report.report import KeptLayer
-from sardonyx._src.quantize.schemes.scheme import LayerPatterns, SchemeResult, SchemeSettings, require_finite
+from sardonyx._src.quantize.schemes.scheme import SchemeResult, SchemeSettings
 from sardonyx._src.rewrite.engine.view import View
 from sardonyx._src.rewrite.optimize import optimize
 from sardonyx._src.tools.extract import extract
@@ -45,19 +45,6 @@ def quantize_static(model: Model, data: CalibrationData, settings: SchemeSetting
     reports = layer_reports(prepared, result, layers, data)
     title = f"{settings.scheme}, {activations} activations, ranges by {ranges}"
     return SchemeResult(result, reports, kept, title)
-
-
-def choose_layers(view: View, patterns: LayerPatterns) -> tuple[list[ProductLayer], list[KeptLayer]]:
-    layers, kept = [], []
-    for item in find_product_layers(view):
-        if isinstance(item, KeptLayer):
-            kept.append(item)
-        elif why := patterns.why_not(item.names):
-            kept.append(KeptLayer(item.name, why))
-        else:
-            require_finite("model", f"the weight of {item.name!r}", item.tensor.numpy())
-            layers.append(item)
-    return layers, kept
 
 
 def source_names(view: View, layers: Sequence[ProductLayer]) -> list[str]:

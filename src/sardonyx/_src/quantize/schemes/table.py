@@ -11,6 +11,7 @@ from sardonyx._src.quantize.schemes.scheme import Scheme
 
 WEIGHTS = "sardonyx._src.quantize.schemes.weights"
 INT8 = "sardonyx._src.quantize.schemes.int8"
+INT8_DYNAMIC = "sardonyx._src.quantize.schemes.int8_dynamic"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,4 +45,6 @@ SCHEMES: Mapping[str, SchemeEntry] = {
     "int8": SchemeEntry(
         INT8, "quantize_static", "weights and activations of 8 bits", 13, ("ranges", "activations")
     ),
+    # DynamicQuantizeLinear is of set 11.
+    "int8-dynamic": SchemeEntry(INT8_DYNAMIC, "quantize_dynamic", "int8 with the ranges of each run", 11, ()),
 }

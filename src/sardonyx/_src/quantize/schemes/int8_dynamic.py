@@ -1,0 +1,36 @@
+"""Dynamic int8: each run measures the ranges of activations; weights are int8, sums int32, by standard operators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sardonyx._src.ir import Array, Model
+from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.quantize.activations.choice import choose_layers
+from sardonyx._src.quantize.activations.dynamic import quantize_layers
+from sardonyx._src.quantize.activations.layers import ProductLayer
+from sardonyx._src.quantize.activations.quality import layer_reports
+from sardonyx._src.quantize.activations.slower_layers import slower_layers
+from sardonyx._src.quantize.calibration import CalibrationData
+from sardonyx._src.quantize.schemes.scheme import SchemeResult, SchemeSettings
+from sardonyx._src.rewrite.engine.view import View
+from sardonyx._src.rewrite.optimize import optimize
+
+
+def quantize_dynamic(model: Model, data: CalibrationData, settings: SchemeSettings) -> SchemeResult:
+    """Layers of Conv, Gemm and MatMul as DynamicQuantizeLinear and MatMulInteger or ConvInteger, with scales after the sums."""
+    prepared = optimize(model)
+    layers, kept = choose_layers(View(prepared), settings.patterns)
+    if not settings.force:
+        slow = dict(slower_layers(prepared, layers, data.runs[0], dynamic_form))
+        layers, kept = [layer for layer in layers if layer not in slow], [*kept, *slow.values()]
+    result = quantize_layers(prepared, [layer.key for layer in layers])
+    reports = layer_reports(prepared, result, layers, data)
+    return SchemeResult(result, reports, kept, f"{settings.scheme}, ranges of each run")
+
+
+def dynamic_form(
+    alone: Model, layer: ProductLayer, operand: Array
+) -> tuple[Model, Mapping[str, RuntimeValue]]:
+    """A layer in integers, which measures the range of its operand."""
+    return quantize_layers(alone, [layer.key]), {layer.operand.name: operand}

@@ -88,3 +88,14 @@ def test_a_part_that_is_computed_after_the_sizes_are_bound_is_not_copied() -> No
     text = f'g (float[B,8,H,W] x, int64[2] size) => (float[?,?,?,?] y) {WEIGHTS} {{ s = Conv(x, w)  v = Resize <mode = "nearest", axes = [2,3]> (x, , , size)  u = Conv(v, w)  a = Concat <axis = 1> (u, s)  y = Softmax <axis = 1> (a) }}'
     elided = copies(stages_of(text))
     assert "u" not in elided and "s" in elided
+
+
+@pytest.mark.parametrize("order", ["d, e", "e, d"])
+def test_a_part_may_be_dequantized_where_the_concat_reads_it(order: str) -> None:
+    text = f"""g (float[B,8,H,W] x) => (float[?,?,?,?] y) <float s = {{0.125}}, uint8 z = {{9}}, float[8,8,1,1] w = {{{",".join(f"{n:.2f}" for n in RNG.normal(0, 0.3, 64))}}}> {{
+      c = Conv(x, w)  q = QuantizeLinear(c, s, z)  d = DequantizeLinear(q, s, z)
+      e = Conv(d, w)  k = Concat <axis = 1> ({order})  y = Relu(k)
+    }}"""
+    # small multiples of a quarter are exact: no engine rounds another way
+    image = RNG.integers(-8, 8, (2, 8, 6, 4)).astype(np.float32) / 4
+    assert_engines_agree(text.replace(WEIGHTS, ""), {"x": image})

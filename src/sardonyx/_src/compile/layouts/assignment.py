@@ -188,6 +188,8 @@ class LayoutAssignment:
 
     def place_concat(self, reads: tuple[Read, ...], value: Value, axis: int) -> None:
         """Copies those inputs of a Concat into its output that concat elision has not placed there already."""
+        for read in reads:
+            self.tensors_of(read.value)  # a deferred input, too, may be written directly into its slice
         output = self.concat_elision.outputs.get(value)
         if output is None:
             channels_last = axis == 1 and any(self.has_channels_last(read.value) for read in reads)

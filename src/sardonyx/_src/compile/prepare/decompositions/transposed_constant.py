@@ -1,4 +1,4 @@
-"""Transpose of a dequantized constant: its integer codes are transposed instead, so that a product can read them packed.
+"""Transpose of dequantized bytes, and of a dequantized constant: its integer codes are transposed instead, so that a product can read them packed.
 
 Constant folding leaves such a DequantizeLinear, since the result is larger than the codes.
 """
@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from sardonyx._src.compile.prepare.decompositions import dequantized_movement
 from sardonyx._src.ir import Node, Tensor, Value
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.support.transposes import Perm, perm_of
 
 
 def decompose(node: Node, edit: Edit) -> bool:
+    return transpose_constant(node, edit) or dequantized_movement.decompose(node, edit)
+
+
+def transpose_constant(node: Node, edit: Edit) -> bool:
     value = node.inputs[0] if node.inputs else None
     source = None if value is None else value.producer
     if value is None or source is None or source.op_type != "DequantizeLinear" or source.domain:

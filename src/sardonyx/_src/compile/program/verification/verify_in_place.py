@@ -12,6 +12,7 @@ from itertools import product
 
 from sardonyx._src.compile.program import Step, TensorView, element_bytes
 from sardonyx._src.compile.program.verification.size_facts import SizeFacts
+from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Expr, Known, dim_min, exact_div, known_equal, known_ge
 from sardonyx._src.ir.dims.atoms import DimCall
 
@@ -58,12 +59,24 @@ def are_adjacent_slices(a: TensorView, b: TensorView, facts: SizeFacts) -> bool:
 
     The inputs of a Concat without copies are such slices.
     """
+    if element_bytes(a.dtype) != element_bytes(b.dtype):
+        a, b = as_bytes(a), as_bytes(b)
     common = with_common_strides(a, b, facts)
     if common is None or element_bytes(a.dtype) != element_bytes(b.dtype):
         return False
     a, b = common
     first, second = (a, b) if known_ge(b.offset, a.offset) else (b, a)
     return any(are_adjacent_along(axis, first, second) for axis in range(a.rank))
+
+
+def as_bytes(view: TensorView) -> TensorView:
+    """The bytes of a view whose innermost elements are contiguous, such as words of four; otherwise the view itself."""
+    size = element_bytes(view.dtype)
+    if not view.strides or view.strides[-1] != 1:
+        return view
+    strides = (*(stride * size for stride in view.strides[:-1]), 1)
+    shape = (*view.shape[:-1], view.shape[-1] * size)
+    return replace(view, dtype=DataType.UINT8, offset=view.offset * size, shape=shape, strides=strides)
 
 
 def with_common_strides(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sardonyx._src.arguments import require_choice, require_flag, require_integer, texts_of, type_name
 from sardonyx._src.convert.conversion import convert
@@ -11,6 +11,7 @@ from sardonyx._src.errors import InputError
 from sardonyx._src.io.loading.load import ModelSource, resolve_model
 from sardonyx._src.ir import Model
 from sardonyx._src.ir.walk import model_tensors
+from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.quantize.calibration import CalibrationSource, calibration_data
 from sardonyx._src.quantize.report.latency import ROUNDS, latencies
 from sardonyx._src.quantize.report.quality import output_errors
@@ -31,6 +32,13 @@ def quantize(
     symmetric: bool | None = None,
     ranges: str | None = None,
     activations: str | None = None,
+    equalize: str | None = None,
+    bias_correction: bool | None = None,
+    format: str | None = None,
+    pairs: str | None = None,
+    accuracy: float | None = None,
+    metric: str | Callable[[Sequence[Mapping[str, RuntimeValue]]], float] | None = None,
+    resume: str | None = None,
     nodes: Iterable[str] = (),
     exclude: Iterable[str] = (),
     force: bool = False,
@@ -59,12 +67,19 @@ def quantize(
     that cannot be converted to the scheme's operator set, and what sessions raise.
     """
     require_choice("scheme", scheme, tuple(SCHEMES))
-    options = {
+    options: dict[str, object] = {
         "algorithm": algorithm,
         "block": block,
         "symmetric": symmetric,
         "ranges": ranges,
         "activations": activations,
+        "equalize": equalize,
+        "bias_correction": bias_correction,
+        "format": format,
+        "pairs": pairs,
+        "accuracy": accuracy,
+        "metric": metric,
+        "resume": resume,
     }
     require_options(scheme, options)
     require_flag("force", force)
@@ -73,7 +88,22 @@ def quantize(
     require_integer("rounds", rounds, 0)
     patterns = LayerPatterns(texts_of("nodes", nodes), texts_of("exclude", exclude))
     settings = SchemeSettings(
-        scheme, patterns, force, progress or ignore, algorithm, block, symmetric, ranges, activations
+        scheme,
+        patterns,
+        force,
+        progress or ignore,
+        algorithm=algorithm,
+        block=block,
+        symmetric=symmetric,
+        ranges=ranges,
+        activations=activations,
+        equalize=equalize,
+        bias_correction=bias_correction,
+        format=format,
+        pairs=pairs,
+        accuracy=accuracy,
+        metric=metric,
+        resume=resume,
     )
     original = resolve_model(model)
     prepared = prepare(original, SCHEMES[scheme].operator_set)

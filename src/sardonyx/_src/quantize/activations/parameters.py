@@ -68,6 +68,10 @@ class IntegerWeight:
     scales: Array
     bias: Array | None
 
+    def dequantized(self, axis: int) -> Array:
+        """The weight that the integers stand for; axis: of the output channels."""
+        return np.asarray(self.integers.astype(np.float32) * along(self.scales, self.integers.ndim, axis))
+
     def bias_scales(self, operand: ActivationParameters) -> Array:
         return np.asarray(self.scales * operand.scale, np.float32)
 

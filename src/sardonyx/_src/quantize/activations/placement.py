@@ -58,8 +58,7 @@ def group_values(view: View, wanted: Iterable[Value]) -> list[ValueGroup]:
     parents: dict[Value, Value] = {}
     sources: dict[Value, None] = {}
     pending = list(wanted)
-    while pending:
-        value = pending.pop()
+    for value in pending:  # which grows
         if value in parents:
             continue
         parents[value] = value

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import field
 
 import numpy as np
 
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir import Model, Node, Tensor, Value
+from sardonyx._src.ir import Array, Model, Node, Tensor, Value
 from sardonyx._src.quantize.activations.choice import layers_of_keys
 from sardonyx._src.quantize.activations.layers import BIAS, WEIGHT, ProductLayer
+from sardonyx._src.quantize.activations.mean_shift import mean_shift
 from sardonyx._src.quantize.activations.parameters import (
     ActivationParameters,
     Range,
@@ -28,11 +30,13 @@ class IntegerPlan:
     ranges: of activations, by name; they hold the sources of all groups.
     dtype: of activations, UINT8 or INT8.
     results_too: whether the results of layers are quantized, before elementwise operators that kernels could apply to sums.
+    means: of the channels of operands, by name, for the correction of biases; none without it.
     """
 
     ranges: Mapping[str, Range]
     dtype: DataType
-    results_too: bool
+    results_too: bool = False
+    means: Mapping[str, Array] = field(default_factory=dict)
 
 
 def quantize_layers(model: Model, keys: Iterable[str], plan: IntegerPlan) -> Model:
@@ -41,7 +45,7 @@ def quantize_layers(model: Model, keys: Iterable[str], plan: IntegerPlan) -> Mod
     layers = layers_of_keys(edit, keys)
     parameters = insert_pairs(edit, layers, plan)
     for layer in layers:
-        write_constants(edit, layer, parameters[layer.operand])
+        write_constants(edit, layer, parameters[layer.operand], plan.means.get(layer.operand.name))
     return edit.model
 
 
@@ -99,13 +103,20 @@ def replace_input(edit: Edit, node: Node, slot: int, value: Value) -> None:
     edit.update(node, inputs=inputs)
 
 
-def write_constants(edit: Edit, layer: ProductLayer, operand: ActivationParameters) -> None:
-    """The layer reads its weight and its bias from DequantizeLinear nodes of integers."""
-    node, bias = layer.node, layer.bias
-    numbers = layer.tensor.numpy()
-    written = integer_weight(numbers, layer.axis, None if bias is None else bias.numpy(), operand)
-    stems = [layer.weight.name]
-    dequantize_constant(edit, node, WEIGHT, (written.integers, written.scales), layer.axis, stems[0])
+def write_constants(
+    edit: Edit, layer: ProductLayer, operand: ActivationParameters, means: Array | None
+) -> None:
+    """The layer reads its weight and its bias from DequantizeLinear nodes of integers.
+
+    means: of the channels of the operand, if the bias is corrected.
+    """
+    node, numbers = layer.node, layer.tensor.numpy()
+    bias = None if layer.bias is None else layer.bias.numpy()
+    written = integer_weight(numbers, layer.axis, bias, operand)
+    if bias is not None and means is not None:
+        errors = written.dequantized(layer.axis) - numbers
+        written = integer_weight(numbers, layer.axis, bias - mean_shift(layer, errors, means), operand)
+    dequantize_constant(edit, node, WEIGHT, (written.integers, written.scales), layer.axis, layer.weight.name)
     if written.bias is not None:
         value = node.inputs[BIAS]
         assert value is not None, "the layer has a bias"
@@ -115,7 +126,7 @@ def write_constants(edit: Edit, layer: ProductLayer, operand: ActivationParamete
 
 
 def dequantize_constant(
-    edit: Edit, node: Node, slot: int, tensors: tuple[np.ndarray, np.ndarray], axis: int, stem: str
+    edit: Edit, node: Node, slot: int, tensors: tuple[Array, Array], axis: int, stem: str
 ) -> None:
     """An input of a node becomes integers times scales along an axis."""
     integers, scales = tensors

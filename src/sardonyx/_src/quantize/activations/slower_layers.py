@@ -49,8 +49,15 @@ def time_ratio(model: Model, layer: ProductLayer, operand: Array, form: IntegerF
     """The time of a layer in integers, of that in floats."""
     alone = extract(model, inputs=[layer.operand.name], outputs=[layer.key])
     integer, feeds = form(alone, layer, operand)
-    before, after = (
-        latencies((each,), given)[0]
-        for each, given in ((alone, {layer.operand.name: operand}), (integer, feeds))
-    )
+    before, after = latencies((alone, integer), ({layer.operand.name: operand}, feeds))
     return after / before
+
+
+def slower_model(model: Model, changed: Model, feeds: Mapping[str, RuntimeValue]) -> str:
+    """Why no layer of a model is quantized: the result is slower; "" if it is not."""
+    before, after = latencies((model, changed), (feeds, feeds))
+    return (
+        f"the whole model is slower here: {before / after:.2f} times as fast"
+        if after > TOLERANCE * before
+        else ""
+    )

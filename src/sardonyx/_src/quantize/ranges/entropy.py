@@ -37,5 +37,5 @@ def divergence(counts: Array, first: int, last: int) -> float:
     if not total or not spread_total:
         return np.inf
     p, q = clipped[is_present] / total, spread[is_present] / spread_total
-    # A bin that holds clipped elements alone has no share in the integers: a tiny one keeps the logarithm finite.
-    return float(np.sum(p * np.log(p / np.maximum(q, np.finfo(np.float64).tiny))))
+    # A bin that holds clipped elements alone has no share in the integers: that of half an element keeps the logarithm finite.
+    return float(np.sum(p * np.log(p / np.maximum(q, 0.5 / total))))

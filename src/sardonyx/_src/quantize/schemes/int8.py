@@ -1,56 +1,134 @@
-"""Static int8: layers whose operands, weights and biases are integers, in QDQ form."""
+"""Static int8: layers whose operands, weights and biases are integers, in QDQ form or as single operators."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
-from sardonyx._src.arguments import require_choice
-from sardonyx._src.dtypes import DataType
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array, Model
 from sardonyx._src.ops.api import RuntimeValue
-from sardonyx._src.quantize.activations.choice import choose_layers
+from sardonyx._src.quantize.accuracy.loop import AccurateLayers, meet_bound
+from sardonyx._src.quantize.accuracy.metrics import loss_of, outputs_of
+from sardonyx._src.quantize.accuracy.record import LossRecord, subject_of
+from sardonyx._src.quantize.activations.choice import choose_layers, layers_of_keys
 from sardonyx._src.quantize.activations.layers import ProductLayer
 from sardonyx._src.quantize.activations.observation import observe_ranges
 from sardonyx._src.quantize.activations.parameters import Range, activation_parameters
 from sardonyx._src.quantize.activations.placement import group_values, wanted_values
+from sardonyx._src.quantize.activations.qoperator import to_operator_form
 from sardonyx._src.quantize.activations.quality import layer_reports
 from sardonyx._src.quantize.activations.rewriting import IntegerPlan, quantize_layers
-from sardonyx._src.quantize.activations.slower_layers import slower_layers
+from sardonyx._src.quantize.activations.slower_layers import slower_layers, slower_model
 from sardonyx._src.quantize.calibration import CalibrationData
+from sardonyx._src.quantize.equalization.bias_correction import channel_means
+from sardonyx._src.quantize.equalization.cross_layer import equalize_cross_layer
+from sardonyx._src.quantize.equalization.smooth_quant import smooth_activations
 from sardonyx._src.quantize.ranges.table import RANGES
+from sardonyx._src.quantize.report.report import KeptLayer
+from sardonyx._src.quantize.schemes.int8_options import StaticOptions
 from sardonyx._src.quantize.schemes.scheme import SchemeResult, SchemeSettings
 from sardonyx._src.rewrite.engine.view import View
 from sardonyx._src.rewrite.optimize import optimize
 from sardonyx._src.tools.extract import extract
 
-DEFAULT_RANGES, DEFAULT_ACTIVATIONS = "min-max", "uint8"
-ACTIVATIONS: Mapping[str, DataType] = {"uint8": DataType.UINT8, "int8": DataType.INT8}
+
+@dataclass(frozen=True, slots=True)
+class StaticModel:
+    """A model that is ready to be quantized: optimized, equalized, observed.
+
+    keys: of the layers that may be quantized.
+    """
+
+    model: Model
+    keys: Sequence[str]
+    plan: IntegerPlan
+    options: StaticOptions
+
+    def layers(self) -> list[ProductLayer]:
+        return layers_of_keys(View(self.model), self.keys)
+
+    def quantize(self, keys: Sequence[str]) -> Model:
+        """A copy whose layers of these keys are in QDQ form."""
+        return quantize_layers(self.model, keys, self.plan)
+
+    def written(self, quantized: Model) -> Model:
+        """A quantized copy in the form that was asked for."""
+        return to_operator_form(quantized) if self.options.is_operator_form else quantized
 
 
 def quantize_static(model: Model, data: CalibrationData, settings: SchemeSettings) -> SchemeResult:
-    """Layers of Conv, Gemm and MatMul between QuantizeLinear and DequantizeLinear, with ranges of the calibration data."""
-    ranges, activations = settings.ranges or DEFAULT_RANGES, settings.activations or DEFAULT_ACTIVATIONS
-    require_choice("ranges", ranges, tuple(RANGES))
-    require_choice("activations", activations, tuple(ACTIVATIONS))
-    prepared = optimize(model)
-    view = View(prepared)
-    layers, kept = choose_layers(view, settings.patterns)
-    sources = source_names(view, layers)
-    observed = observe_ranges(prepared, sources, data, RANGES[ranges])
-    plan = IntegerPlan(observed, ACTIVATIONS[activations], results_too=False)
+    """Layers of Conv, Gemm and MatMul in integers, with ranges of the calibration data."""
+    options = StaticOptions.of(settings)
+    optimized = optimize(model)
+    chosen, kept = choose_layers(View(optimized), settings.patterns)
+    subject = observe(
+        equalize(optimized, [layer.key for layer in chosen], data, options), chosen, data, options
+    )
     if not settings.force:
-        slow = dict(slower_layers(prepared, layers, data.runs[0], lambda *args: bytes_form(plan, *args)))
-        layers, kept = [layer for layer in layers if layer not in slow], [*kept, *slow.values()]
-    result = quantize_layers(prepared, [layer.key for layer in layers], plan)
-    reports = layer_reports(prepared, result, layers, data)
-    title = f"{settings.scheme}, {activations} activations, ranges by {ranges}"
-    return SchemeResult(result, reports, kept, title)
+        form = partial(bytes_form, subject.plan)
+        slow = dict(slower_layers(subject.model, subject.layers(), data.runs[0], form))
+        subject = replace(subject, keys=[key for key in subject.keys if key not in {s.key for s in slow}])
+        kept += slow.values()
+    keys = subject.keys
+    if options.accuracy is not None:
+        accurate = find_accurate_layers(optimized, subject, data, settings)
+        names = {layer.key: layer.name for layer in chosen}
+        keys, kept = (
+            accurate.quantized,
+            [*kept, *(returned(names[key], loss) for key, loss in accurate.returned)],
+        )
+    quantized = subject.quantize(keys)
+    result = subject.written(quantized)
+    layers = layers_of_keys(View(subject.model), keys)
+    if not settings.force and layers and (slower := slower_model(optimized, result, data.runs[0])):
+        return SchemeResult(
+            model, [], [*kept, *(KeptLayer(layer.name, slower) for layer in layers)], options.title
+        )
+    reports = layer_reports(subject.model, quantized, layers, data)
+    return SchemeResult(result, reports, kept, options.title)
 
 
-def source_names(view: View, layers: Sequence[ProductLayer]) -> list[str]:
-    """The values whose ranges are needed, whichever of the layers are quantized."""
-    groups = group_values(view, wanted_values(view, layers, results_too=True))
-    return list(dict.fromkeys(value.name for group in groups for value in group.sources))
+def equalize(model: Model, keys: list[str], data: CalibrationData, options: StaticOptions) -> Model:
+    if options.equalize == "smooth":
+        return smooth_activations(model, keys, data)
+    return equalize_cross_layer(model, keys) if options.equalize == "cross-layer" else model
+
+
+def observe(
+    model: Model, chosen: Sequence[ProductLayer], data: CalibrationData, options: StaticOptions
+) -> StaticModel:
+    """The ranges of all values that are quantized, whichever of the layers are."""
+    view, keys = View(model), [layer.key for layer in chosen]
+    layers = layers_of_keys(view, keys)
+    groups = group_values(view, wanted_values(view, layers, results_too=options.results_too))
+    sources = list(dict.fromkeys(value.name for group in groups for value in group.sources))
+    ranges = observe_ranges(model, sources, data, RANGES[options.ranges])
+    means = channel_means(model, layers, data) if options.bias_correction else {}
+    return StaticModel(model, keys, IntegerPlan(ranges, options.dtype, options.results_too, means), options)
+
+
+def find_accurate_layers(
+    original: Model, subject: StaticModel, data: CalibrationData, settings: SchemeSettings
+) -> AccurateLayers:
+    options = subject.options
+    assert options.accuracy is not None, "there is a bound"
+    loss = loss_of(options.metric, outputs_of(original, data))
+    words = [options.title, repr(options), *subject.keys]
+    weights = [layer.tensor.numpy() for layer in subject.layers()]
+    record = LossRecord(options.resume, subject_of(words, weights, data.runs))
+    return meet_bound(
+        subject.keys,
+        lambda keys: loss(outputs_of(subject.quantize(keys), data)),
+        options.accuracy,
+        record,
+        settings.progress,
+    )
+
+
+def returned(name: str, loss: float) -> KeptLayer:
+    return KeptLayer(name, f"the accuracy needs it: a loss of {loss:.3g} by it alone")
 
 
 def bytes_form(
@@ -59,8 +137,7 @@ def bytes_form(
     """A layer whose operand is already quantized, as after another layer."""
     span = Range(float(operand.min(initial=0)), float(operand.max(initial=0)))
     name = layer.operand.name
-    local = IntegerPlan({name: span}, plan.dtype, results_too=False)
-    quantized = quantize_layers(alone, [layer.key], local)
+    quantized = quantize_layers(alone, [layer.key], IntegerPlan({name: span}, plan.dtype))
     (pair,) = (node for node in quantized.graph.nodes if node.inputs[0] is quantized.graph.value(name))
     integers = pair.outputs[0].name
     parameters = activation_parameters(span, plan.dtype)

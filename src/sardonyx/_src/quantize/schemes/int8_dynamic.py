@@ -10,8 +10,9 @@ from sardonyx._src.quantize.activations.choice import choose_layers
 from sardonyx._src.quantize.activations.dynamic import quantize_layers
 from sardonyx._src.quantize.activations.layers import ProductLayer
 from sardonyx._src.quantize.activations.quality import layer_reports
-from sardonyx._src.quantize.activations.slower_layers import slower_layers
+from sardonyx._src.quantize.activations.slower_layers import slower_layers, slower_model
 from sardonyx._src.quantize.calibration import CalibrationData
+from sardonyx._src.quantize.report.report import KeptLayer
 from sardonyx._src.quantize.schemes.scheme import SchemeResult, SchemeSettings
 from sardonyx._src.rewrite.engine.view import View
 from sardonyx._src.rewrite.optimize import optimize
@@ -25,8 +26,11 @@ def quantize_dynamic(model: Model, data: CalibrationData, settings: SchemeSettin
         slow = dict(slower_layers(prepared, layers, data.runs[0], dynamic_form))
         layers, kept = [layer for layer in layers if layer not in slow], [*kept, *slow.values()]
     result = quantize_layers(prepared, [layer.key for layer in layers])
+    title = f"{settings.scheme}, ranges of each run"
+    if not settings.force and layers and (slower := slower_model(prepared, result, data.runs[0])):
+        return SchemeResult(model, [], [*kept, *(KeptLayer(layer.name, slower) for layer in layers)], title)
     reports = layer_reports(prepared, result, layers, data)
-    return SchemeResult(result, reports, kept, f"{settings.scheme}, ranges of each run")
+    return SchemeResult(result, reports, kept, title)
 
 
 def dynamic_form(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TypeAlias
 
@@ -11,6 +11,7 @@ import numpy as np
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InputError
 from sardonyx._src.ir import Array, Model
+from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.quantize.calibration import CalibrationData
 from sardonyx._src.quantize.report.report import KeptLayer, LayerReport
 
@@ -52,6 +53,13 @@ class SchemeSettings:
     symmetric: bool | None = None
     ranges: str | None = None
     activations: str | None = None
+    equalize: str | None = None
+    bias_correction: bool | None = None
+    format: str | None = None
+    pairs: str | None = None
+    accuracy: float | None = None
+    metric: str | Callable[[Sequence[Mapping[str, RuntimeValue]]], float] | None = None
+    resume: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

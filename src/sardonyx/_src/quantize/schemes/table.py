@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import cast
 
@@ -12,6 +12,8 @@ from sardonyx._src.quantize.schemes.scheme import Scheme
 WEIGHTS = "sardonyx._src.quantize.schemes.weights"
 INT8 = "sardonyx._src.quantize.schemes.int8"
 INT8_DYNAMIC = "sardonyx._src.quantize.schemes.int8_dynamic"
+
+STATIC_OPTIONS = "ranges activations equalize bias_correction format pairs accuracy metric resume".split()
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class SchemeEntry:
     function: str
     summary: str
     operator_set: int
-    options: tuple[str, ...]
+    options: Sequence[str]
 
     def load(self) -> Scheme:
         return cast("Scheme", getattr(import_module(self.module), self.function))
@@ -42,9 +44,7 @@ SCHEMES: Mapping[str, SchemeEntry] = {
         WEIGHTS, "quantize_int8", "weights of 8 bits", 21, ("algorithm", "block", "symmetric")
     ),
     # Scales for each channel are of set 13.
-    "int8": SchemeEntry(
-        INT8, "quantize_static", "weights and activations of 8 bits", 13, ("ranges", "activations")
-    ),
+    "int8": SchemeEntry(INT8, "quantize_static", "weights and activations of 8 bits", 13, STATIC_OPTIONS),
     # DynamicQuantizeLinear is of set 11.
     "int8-dynamic": SchemeEntry(INT8_DYNAMIC, "quantize_dynamic", "int8 with the ranges of each run", 11, ()),
 }

@@ -72,6 +72,13 @@ def test_losses_by_hand() -> None:
     assert loss_of("mse", expected)(expected) == 0
 
 
+def test_a_metric_of_floats_needs_some() -> None:
+    with pytest.raises(
+        sx.InputError, match="metric must be a function for a model without outputs of floats"
+    ):
+        loss_of("mse", [{"y": np.array([1])}])
+
+
 @pytest.mark.parametrize("metric", ["mse", "top-1"])
 def test_models_meet_the_bound(metric: str, tmp_path: Path) -> None:
     model = convolutional()

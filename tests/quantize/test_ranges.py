@@ -7,13 +7,13 @@ import pytest
 
 from sardonyx._src.ir import Array
 from sardonyx._src.quantize.ranges.entropy import divergence, entropy_range
-from sardonyx._src.quantize.ranges.histogram import BINS, LEVELS, Histogram
+from sardonyx._src.quantize.ranges.histogram import BINS, LEVELS, RangeHistogram
 from sardonyx._src.quantize.ranges.percentile import percentile_range
 from sardonyx._src.quantize.ranges.squared_error import squared_error_range
 
 
-def histogram_of(numbers: Array) -> Histogram:
-    histogram = Histogram.of(float(numbers.min()), float(numbers.max()))
+def histogram_of(numbers: Array) -> RangeHistogram:
+    histogram = RangeHistogram.of(float(numbers.min()), float(numbers.max()))
     for part in np.array_split(numbers, 3):
         histogram.add(part)
     return histogram
@@ -84,6 +84,6 @@ def test_entropy_clips_outliers() -> None:
 
 @pytest.mark.parametrize("method", [percentile_range, squared_error_range, entropy_range])
 def test_zeros_have_a_range_of_zeros(method: object) -> None:
-    histogram = Histogram.of(0.0, 0.0)
+    histogram = RangeHistogram.of(0.0, 0.0)
     histogram.add(np.zeros(5))
     assert method(histogram) == (0.0, 0.0)  # type: ignore[operator]

@@ -50,15 +50,29 @@ def quantize(
     """A copy of the model in fewer bits, as standard ONNX, and a report.
 
     scheme: "int4" or "int8-weights": the weights of MatMul and Gemm as integers of 4 or 8 bits, which DequantizeLinear of
-        ai.onnx 21 reads; activations stay as they are.
+        ai.onnx 21 reads; activations stay as they are.  "int8": weights and activations of Conv, Gemm and MatMul in 8 bits, with
+        ranges of the calibration data; "int8-dynamic": with ranges that each run measures.
     data: feeds like those of later runs, or an iterable of feeds; those of more rows than the model takes are cut.  Errors are
-        measured with them, and "gptq" reduces these.  Random without.
+        measured with them, and ranges; "gptq" reduces the errors.  Random without.
     algorithm: of weights: "nearest" rounds; "clipped" (the default) searches the range of each block; "gptq" makes up for
         errors of one term in later terms (Frantar et al., 2023).
     block: terms of a sum that share a scale, a power of two from 16 to 1,024 (32); 0 for all terms.
     symmetric: without zero points (the default).
+
+    Of "int8":
+    ranges: of activations: "min-max" (the default), "percentile", "entropy" or "mse".
+    activations: "uint8" (the default) or "int8".
+    equalize: "smooth" (SmoothQuant) or "cross-layer": the model is made easier to quantize, and computes the same.
+    bias_correction: whether the mean error of rounded weights is subtracted from biases.
+    format: "qdq" (the default), or "qoperator" for QLinearConv and QLinearMatMul.
+    pairs: "fused" (the default), or "all": results of layers are quantized, too, as onnxruntime needs it for Conv.
+    accuracy: the greatest loss; layers return to floats until it holds.
+    metric: the loss: "mse" (the default; the relative squared error of the worst output), "top-1" (the share of rows whose
+        largest element is at another place), or what a function of the outputs of all runs loses, whose result is to be high.
+    resume: the path of a file with losses that were measured, with which an interrupted search goes on.
+
     nodes, exclude: patterns of the names of nodes and weights, as `*attn*`: which are quantized, and which are not.
-    force: also quantize layers that are slower so on this machine.
+    force: also quantize layers and models that are slower so on this machine.
     rounds: bursts of calls in which the model is timed before and after; 0 for none.
     seed, dims: of random data: lengths of dimension variables by name.
     progress: called with the number of steps that are done, and of all.

@@ -1,11 +1,13 @@
-"""Quantize the weights of a model, and report the error, the size and the speed of the result.
+"""Quantize a model, and report the error, the size and the speed of the result.
 
 sardonyx quantize m.onnx -o q.onnx --scheme int4 --data calibration.npz
 sardonyx quantize m.onnx -o q.onnx --scheme int8-weights --except '*lm_head*'
+sardonyx quantize m.onnx -o q.onnx --scheme int8 --data images.npz --ranges percentile
+sardonyx quantize m.onnx -o q.onnx --scheme int8 --data images.npz --accuracy 0.005 --metric top-1
 sardonyx quantize m.onnx --algorithm gptq --data batch_0.npz --data batch_1.npz --report
 
-Without -o, prints the report and writes nothing.  A layer that is slower on this machine with quantized weights stays as
-it is, unless `--force` says otherwise.
+Without -o, prints the report and writes nothing.  A layer that is slower so on this machine stays as it is, unless
+`--force` says otherwise.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from sardonyx._src.measure.feeds import ports_of
 from sardonyx._src.quantize.api import quantize
 from sardonyx._src.quantize.schemes.table import SCHEMES
 
-HELP = "quantize the weights of a model"
+HELP = "quantize a model: weights of 4 or 8 bits, or integers throughout"
 COLUMNS = ("dB", "weight", "layer")
 
 
@@ -54,6 +56,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--asymmetric", action="store_true", help="unsigned integers with a zero point for each block"
     )
+    add_integer_arguments(parser)
     parser.add_argument(
         "--nodes",
         action="append",
@@ -82,6 +85,44 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser, "the report")
 
 
+def add_integer_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of static int8."""
+    group = parser.add_argument_group("static int8")
+    group.add_argument(
+        "--ranges", metavar="NAME", help="of activations: min-max, percentile, entropy or mse (min-max)"
+    )
+    group.add_argument("--activations", metavar="TYPE", help="uint8 or int8 (uint8)")
+    group.add_argument(
+        "--equalize", metavar="NAME", help="smooth (SmoothQuant) or cross-layer: make ranges equal before"
+    )
+    group.add_argument(
+        "--bias-correction",
+        action="store_true",
+        default=None,
+        help="subtract the mean error of rounded weights",
+    )
+    group.add_argument(
+        "--format", metavar="NAME", help="qdq, or qoperator for QLinearConv and QLinearMatMul (qdq)"
+    )
+    group.add_argument(
+        "--pairs",
+        metavar="NAME",
+        help="fused, or all: results of layers, too, as onnxruntime needs it (fused)",
+    )
+    group.add_argument(
+        "--accuracy",
+        type=float,
+        metavar="LOSS",
+        help="return layers to floats until the loss is at most this one",
+    )
+    group.add_argument(
+        "--metric", metavar="NAME", help="the loss: mse (relative squared error) or top-1 (mse)"
+    )
+    group.add_argument(
+        "--resume", metavar="FILE", help="losses that were measured, so that a search can go on"
+    )
+
+
 def run(args: argparse.Namespace) -> int:
     model = load_model(args)
     data = [read_feeds([word], ports_of(model)) for word in args.data]
@@ -93,6 +134,15 @@ def run(args: argparse.Namespace) -> int:
             algorithm=args.algorithm,
             block=args.block,
             symmetric=False if args.asymmetric else None,
+            ranges=args.ranges,
+            activations=args.activations,
+            equalize=args.equalize,
+            bias_correction=args.bias_correction,
+            format=args.format,
+            pairs=args.pairs,
+            accuracy=args.accuracy,
+            metric=args.metric,
+            resume=args.resume,
             nodes=args.nodes,
             exclude=args.exclude,
             force=args.force,

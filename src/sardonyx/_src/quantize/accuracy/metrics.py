@@ -38,6 +38,9 @@ def loss_of(metric: str | Callable[[Outputs], float], expected: Outputs) -> Loss
     if metric not in METRICS:
         what = f"metric must be one of {', '.join(METRICS)}, or a function of the outputs of each run; got {metric!r}"
         raise InputError(what, name="metric")
+    if not float_outputs(expected, expected):
+        what = f"metric must be a function for a model without outputs of floats; got {metric!r}"
+        raise InputError(what, name="metric")
     compare = changed_rows if metric == "top-1" else squared_error
     return lambda outputs: max(
         (
@@ -59,7 +62,7 @@ def float_outputs(expected: Outputs, actual: Outputs) -> list[list[tuple[Array, 
     """The rows of each output of floats, in each run: those expected, and the actual ones."""
     names = [name for name, value in expected[0].items() if isinstance(value, np.ndarray) and is_float(value)]
     return [
-        [(as_rows(one[name]), as_rows(other[name])) for one, other in zip(expected, actual, strict=True)]
+        [(as_rows(first[name]), as_rows(other[name])) for first, other in zip(expected, actual, strict=True)]
         for name in names
     ]
 

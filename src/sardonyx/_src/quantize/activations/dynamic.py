@@ -47,13 +47,12 @@ def write_layer(edit: Edit, layer: ProductLayer, operand: tuple[Value, ...]) -> 
     floats = edit.make("Cast", [sums], {"to": DataType.FLOAT.value}, before=node).outputs[0]
     factors = edit.make("Mul", [operand[1], column], before=node).outputs[0]
     bias = node.inputs[BIAS] if len(node.inputs) > BIAS else None
-    last = [floats, factors]
-    operator = "Mul"
-    if bias is not None:
-        product = edit.make("Mul", last, before=node).outputs[0]
-        operator, last = "Add", [product, broadcast_bias(edit, layer, bias, rank, axis)]
-    made = edit.make(operator, last, before=node)
-    edit.replace_node(made, node)
+    product = edit.make("Mul", [floats, factors], before=node)
+    if bias is None:
+        edit.replace_node(product, node)
+    else:
+        column = broadcast_bias(edit, layer, bias, rank, axis)
+        edit.replace_node(edit.make("Add", [product.outputs[0], column], before=node), node)
     for value in (layer.weight, *(() if bias is None else (bias,))):
         drop_unused(edit, value)
 

@@ -10,7 +10,7 @@ from sardonyx._src.ir import Array, Model
 from sardonyx._src.measure.compare.engines import with_outputs
 from sardonyx._src.quantize.activations.parameters import Range
 from sardonyx._src.quantize.calibration import CalibrationData
-from sardonyx._src.quantize.ranges.histogram import Histogram
+from sardonyx._src.quantize.ranges.histogram import RangeHistogram
 from sardonyx._src.quantize.ranges.table import RangeMethod
 from sardonyx._src.quantize.schemes.scheme import require_finite
 from sardonyx._src.runtime.session.session import Session
@@ -33,12 +33,12 @@ def observe_ranges(
     visit_values(model, names, data, extend)
     if method is None:
         return extents
-    histograms = {name: Histogram.of(extent.low, extent.high) for name, extent in extents.items()}
+    histograms = {name: RangeHistogram.of(extent.low, extent.high) for name, extent in extents.items()}
     visit_values(model, names, data, lambda name, array: histograms[name].add(array))
     return {name: ranged(method, histogram) for name, histogram in histograms.items()}
 
 
-def ranged(method: RangeMethod, histogram: Histogram) -> Range:
+def ranged(method: RangeMethod, histogram: RangeHistogram) -> Range:
     return Range(*method(histogram))
 
 

@@ -36,12 +36,12 @@ def wanted_values(
     view: View, layers: Iterable[ProductLayer], *, results_too: bool = False
 ) -> dict[Value, None]:
     """The operands of layers; with `results_too` also their results, after a Relu or Clip."""
-    wanted: dict[Value, None] = {}
+    values: dict[Value, None] = {}
     for layer in layers:
-        wanted[layer.operand] = None
+        values[layer.operand] = None
         if results_too and (result := quantizable_result(view, layer)) is not None:
-            wanted[result] = None
-    return wanted
+            values[result] = None
+    return values
 
 
 def quantizable_result(view: View, layer: ProductLayer) -> Value | None:
@@ -53,11 +53,11 @@ def quantizable_result(view: View, layer: ProductLayer) -> Value | None:
     return value if view.is_internal(value) else None
 
 
-def group_values(view: View, wanted: Iterable[Value]) -> list[ValueGroup]:
-    """The groups of the wanted values, and of those that operators move to them."""
+def group_values(view: View, values: Iterable[Value]) -> list[ValueGroup]:
+    """The groups of the values values, and of those that operators move to them."""
     parents: dict[Value, Value] = {}
     sources: dict[Value, None] = {}
-    pending = list(wanted)
+    pending = list(values)
     for value in pending:  # which grows
         if value in parents:
             continue

@@ -74,7 +74,7 @@ def insert_pair(
 ) -> None:
     """The readers of a value in the main graph, but for those of its shape, read a DequantizeLinear.
 
-    constants: scale and zero point of the group, which are made for its first value.
+    constants: scale and zero point of the group, which are dequantized for its first value.
     """
     readers = [(node, slot) for node, slot in value.uses if reads_elements(edit, node)]
     if not readers:
@@ -135,10 +135,10 @@ def dequantize_constant(
         edit.make_constant(scales, f"{stem}_scale", before=node),
         edit.make_constant(np.zeros(scales.shape, integers.dtype), f"{stem}_zero_point", before=node),
     ]
-    made = edit.make(
+    dequantized = edit.make(
         "DequantizeLinear", inputs, {"axis": axis}, before=node, value_names=[f"{stem}_dequantized"]
     )
-    replace_input(edit, node, slot, made.outputs[0])
+    replace_input(edit, node, slot, dequantized.outputs[0])
 
 
 def drop_unused(edit: Edit, value: Value) -> None:

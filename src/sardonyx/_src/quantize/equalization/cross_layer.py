@@ -70,16 +70,16 @@ def has_channels(first: ProductLayer, second: ProductLayer) -> bool:
 
 def equalize_pair(edit: Edit, first: ProductLayer, second: ProductLayer) -> float:
     """Scales both weights; returns the greatest change of a factor."""
-    one, other = current(edit, first, WEIGHT), current(edit, second, WEIGHT)
-    assert one is not None and other is not None, "layers have constant weights"
-    others = tuple(i for i in range(one.ndim) if i != first.axis)
-    before, after = np.abs(one).max(axis=others), by_input_channel(edit, second, other)
+    weight, other = current(edit, first, WEIGHT), current(edit, second, WEIGHT)
+    assert weight is not None and other is not None, "layers have constant weights"
+    others = tuple(i for i in range(weight.ndim) if i != first.axis)
+    before, after = np.abs(weight).max(axis=others), by_input_channel(edit, second, other)
     if before.shape != after.shape:
         return 0.0
     is_used = (before > 0) & (after > 0)
     ratios = np.divide(before, after, out=np.ones_like(before), where=is_used)
     factors = np.clip(np.sqrt(ratios), *FACTORS).astype(np.float32)
-    replace_weight(edit, first, one / along(factors, one.ndim, first.axis))
+    replace_weight(edit, first, weight / along(factors, weight.ndim, first.axis))
     bias = current(edit, first, BIAS)
     if bias is not None:
         replace_constant(edit, first.node, BIAS, bias / factors)

@@ -49,8 +49,10 @@ def replace_constant(edit: Edit, node: Node, slot: int, numbers: Array) -> None:
     """An input of one node becomes other numbers, float32; other readers of the constant keep it."""
     value = node.inputs[slot]
     assert value is not None, "the node reads a constant"
-    made = edit.make_constant(np.ascontiguousarray(numbers, np.float32), f"{value.name}_scaled", before=node)
-    replace_input(edit, node, slot, made)
+    constant = edit.make_constant(
+        np.ascontiguousarray(numbers, np.float32), f"{value.name}_scaled", before=node
+    )
+    replace_input(edit, node, slot, constant)
     drop_unused(edit, value)
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.ir import Array
-from sardonyx._src.quantize.ranges.histogram import BINS, LEVELS, Histogram, best_range
+from sardonyx._src.quantize.ranges.histogram import BINS, LEVELS, RangeHistogram, best_range
 
 
-def entropy_range(histogram: Histogram) -> tuple[float, float]:
+def entropy_range(histogram: RangeHistogram) -> tuple[float, float]:
     def loss(low: float, high: float) -> float:
         first = int((low - histogram.low) / histogram.width)
         last = min(int(np.ceil((high - histogram.low) / histogram.width)), BINS)

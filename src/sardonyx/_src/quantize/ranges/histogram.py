@@ -17,7 +17,7 @@ SWEEPS = 3  # over both ends: each end is searched with the other one as it is
 
 
 @dataclass(frozen=True, slots=True)
-class Histogram:
+class RangeHistogram:
     """Counts of bins of equal width from low to high, with zero inside: int64 [BINS]."""
 
     low: float
@@ -25,7 +25,7 @@ class Histogram:
     counts: Array = field(default_factory=lambda: np.zeros(BINS, np.int64))
 
     @classmethod
-    def of(cls, low: float, high: float) -> Histogram:
+    def of(cls, low: float, high: float) -> RangeHistogram:
         return cls(min(low, 0.0), max(high, 0.0))
 
     def add(self, numbers: Array) -> None:
@@ -44,7 +44,7 @@ class Histogram:
         return np.asarray(self.low + self.width * (np.arange(BINS) + 0.5))
 
 
-def best_range(histogram: Histogram, loss: Callable[[float, float], float]) -> tuple[float, float]:
+def best_range(histogram: RangeHistogram, loss: Callable[[float, float], float]) -> tuple[float, float]:
     """The ends, as shares of those of the histogram, with the least loss: coordinate descent from the whole extent.
 
     The loss is at most that of the whole extent.

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from sardonyx._src.quantize.ranges.histogram import BINS, Histogram
+from sardonyx._src.quantize.ranges.histogram import BINS, RangeHistogram
 
 OUTSIDE = 1e-4  # the share of elements outside of the range, half of it at each end
 
 
-def percentile_range(histogram: Histogram) -> tuple[float, float]:
+def percentile_range(histogram: RangeHistogram) -> tuple[float, float]:
     """The ends of the bins within which all elements are but for `OUTSIDE` of them; zero is never outside."""
     total = int(histogram.counts.sum())
     if not total:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sardonyx._src.quantize.ranges.histogram import LEVELS, Histogram, best_range
+from sardonyx._src.quantize.ranges.histogram import LEVELS, RangeHistogram, best_range
 
 
-def squared_error_range(histogram: Histogram) -> tuple[float, float]:
+def squared_error_range(histogram: RangeHistogram) -> tuple[float, float]:
     centers, counts = histogram.centers, histogram.counts.astype(np.float64)
 
     def loss(low: float, high: float) -> float:

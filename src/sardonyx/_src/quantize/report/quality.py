@@ -36,6 +36,10 @@ class ErrorSums:
         self.rows = self.changed = 0
 
     def add(self, expected: Array, actual: Array) -> None:
+        """Adds the error of a run; that of another shape, which elements have decided, is no number."""
+        if expected.shape != actual.shape:
+            self.noise = self.largest = math.nan
+            return
         wide, error = expected.astype(np.float64), actual.astype(np.float64) - expected.astype(np.float64)
         self.signal += float(np.vdot(wide, wide))
         self.noise += float(np.vdot(error, error))

@@ -60,10 +60,10 @@ def dequantization(edit: Edit, node: Node, slot: int) -> Node | None:
     return None if len(source.inputs) > 2 and edit.scalar(source.inputs[2]) is None else source
 
 
-def is_alike(edit: Edit, one: Node, other: Node) -> bool:
+def is_alike(edit: Edit, first: Node, other: Node) -> bool:
     """Whether two nodes turn equal bytes into equal numbers."""
-    types = edit.type(one.inputs[0]), edit.type(other.inputs[0])
+    types = edit.type(first.inputs[0]), edit.type(other.inputs[0])
     if types[0] is None or types[1] is None or types[0].dtype is not types[1].dtype:
         return False
-    numbers = [[edit.scalar(value) for value in (*node.inputs[1:], None)[:2]] for node in (one, other)]
+    numbers = [[edit.scalar(value) for value in (*node.inputs[1:], None)[:2]] for node in (first, other)]
     return numbers[0] == numbers[1]

@@ -48,3 +48,18 @@ def test_layers_are_chosen_by_patterns(path: Path, capsys: pytest.CaptureFixture
 def test_a_wrong_block_is_a_usage_error(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["quantize", str(path), "--block", "48"]) == 2
     assert "block must be 0, or a power of two" in capsys.readouterr().err
+
+
+def test_integers_throughout(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, losses = path.with_name("q.onnx"), path.with_name("losses.json")
+    options = ["--data", str(path.with_name("data.npz")), "--scheme", "int8", "--force", "--ranges", "mse"]
+    bound = ["--accuracy", "0.01", "--metric", "mse", "--resume", str(losses)]
+    assert main(["quantize", str(path), "-o", str(out), *options, *bound]) == 0
+    assert "ranges by mse: 1 layer quantized" in capsys.readouterr().out
+    assert [node.op_type for node in sx.load(out).graph.nodes if "Linear" not in node.op_type] == ["MatMul"]
+    assert len(json.loads(losses.read_text())["losses"]) == 1
+
+
+def test_an_option_of_another_scheme_is_a_usage_error(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["quantize", str(path), "--scheme", "int8-dynamic", "--ranges", "mse"]) == 2
+    assert "ranges must be None for the scheme 'int8-dynamic'" in capsys.readouterr().err

@@ -34,7 +34,8 @@ def test_layers_return_in_the_order_of_their_share(bound: float, quantized: str)
 
 
 def test_a_search_goes_on_where_it_was(tmp_path: Path) -> None:
-    path, calls = str(tmp_path / "losses.json"), []
+    path = str(tmp_path / "losses.json")
+    calls: list[list[str]] = []
 
     def interrupted(keys: Sequence[str]) -> float:
         if len(calls) == 3:
@@ -68,7 +69,7 @@ def test_losses_by_hand() -> None:
     actual = [{"y": np.array([[4.0, 3.0], [0.0, 1.0]])}, {"y": np.array([[1.0, 0.0]])}]
     assert loss_of("mse", expected)(actual) == pytest.approx(2 / 27)
     assert loss_of("top-1", expected)(actual) == pytest.approx(1 / 3)
-    assert loss_of(lambda outputs: float(outputs[0]["y"][0, 1]), expected)(actual) == 1.0
+    assert loss_of(lambda outputs: float(np.asarray(outputs[0]["y"])[0, 1]), expected)(actual) == 1.0
     assert loss_of("mse", expected)(expected) == 0
 
 

@@ -31,7 +31,7 @@ U8, I8 = DataType.UINT8, DataType.INT8
 )
 def test_a_range_with_zero_is_spanned(span: Range, dtype: DataType, scale: float, zero_point: int) -> None:
     parameters = activation_parameters(span, dtype)
-    assert (parameters.scale, parameters.zero_point) == (scale, zero_point)
+    assert (float(parameters.scale), parameters.zero_point) == (scale, zero_point)
 
 
 def test_numbers_are_rounded_to_even_and_saturate() -> None:

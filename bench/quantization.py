@@ -29,6 +29,7 @@ from measure import stamp
 from optimizing import MODELS
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.ir import Array
+from sardonyx._src.quantize.api import prepare
 from sardonyx._src.quantize.schemes.table import SCHEMES
 from shared_models import feeds_of
 
@@ -41,6 +42,7 @@ SHARED = {
     "PicoDet": "picodet_s_320",
     "SqueezeNet": "squeezenet_winml_imagescaler",
 }
+LEAST_OPSET = 13  # the first with scales for each channel
 FLOATS, PEER = "float32", "onnxruntime"
 CALIBRATION_ROWS = 64  # of the digits
 Feeds = dict[str, Array]
@@ -163,10 +165,7 @@ def by_onnxruntime(subject: Subject, *, is_static: bool) -> Callable[[Path], Non
 
         with tempfile.TemporaryDirectory() as folder:
             prepared = os.path.join(folder, "prepared.onnx")
-            newer = sx.load(subject.path)
-            if newer.opset_imports[""] < 13:
-                newer = sx.convert(newer, 13)
-            sx.save(newer, prepared)
+            sx.save(prepare(sx.load(subject.path), LEAST_OPSET), prepared)
             quant_pre_process(prepared, prepared, skip_symbolic_shape=True)
             if is_static:
                 quantization.quantize_static(

@@ -21,8 +21,8 @@ SEEDS = (
     "5 7 14 15 17 21 24 31 35 40 41 46 50 51 57 60 69 72 74 76 77 81 84 89 90 93 96 104 105 107 108 110 111 112 113 "
     "115 121 123 130 136 140 141 151 156 157 160 161 163 168 170 176 177 179 181 187 189 193 194 198 207"
 )
-# Graphs at which onnxruntime fails or crashes, before they are quantized, too: most have tensors without elements.
-FAIL_ELSEWHERE = {7, 21, 40, 69, 123, 151, 170, 179, 193, 207}
+# Graphs at which onnxruntime fails or crashes, or whose empty sums it leaves undefined, before they are quantized, too.
+FAIL_ELSEWHERE = {7, 21, 40, 69, 84, 123, 151, 170, 179, 193, 207}
 OPSET_ELSEWHERE = 21  # an operator set that onnxruntime has kernels of
 
 

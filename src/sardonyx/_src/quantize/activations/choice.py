@@ -27,5 +27,5 @@ def choose_layers(view: View, patterns: LayerPatterns) -> tuple[list[ProductLaye
 def layers_of_keys(view: View, keys: Iterable[str]) -> list[ProductLayer]:
     """The layers with these keys, in the order of the graph."""
     chosen = set(keys)
-    found = (item for item in find_product_layers(view) if isinstance(item, ProductLayer))
-    return [layer for layer in found if layer.key in chosen]
+    layers = (item for item in find_product_layers(view) if isinstance(item, ProductLayer))
+    return [layer for layer in layers if layer.key in chosen]

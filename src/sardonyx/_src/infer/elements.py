@@ -38,7 +38,8 @@ class LazyElements:
 class Elements:
     """Known elements by value, computed on demand, since inference needs few of them: most values are not used as shapes.
 
-    entries: the elements of a value, or the tensor or the lazy elements that contain them.
+    entries: the elements of a value, or the small tensor or the lazy elements that contain them.  Large tensors are left out:
+        lazy elements refer to their scope, so that all entries would stay in memory until the next garbage collection.
     decoded: the elements of tensors that were requested.
     """
 
@@ -51,8 +52,8 @@ class Elements:
         self.has_literals = has_literals
 
     def put(self, value: Value, entry: Known | Tensor | None) -> None:
-        """Stores elements; None removes them."""
-        if entry is None:
+        """Stores elements; None removes them, and so does a tensor that is too large for elements to be known."""
+        if entry is None or (isinstance(entry, Tensor) and entry.size > MAX_KNOWN_ELEMENTS):
             self.entries.pop(value, None)
         else:
             self.entries[value] = entry

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypedDict, Unpack
@@ -39,9 +38,6 @@ if TYPE_CHECKING:
     from sardonyx._src.interp.interpreter import Interpreter
     from sardonyx._src.runtime.programs.memory_report import MemoryReport
     from sardonyx._src.runtime.results.output_arrays import OutputMemory
-
-# Of all weights.  The collection that frees copies of them takes some 15 ms in a process's first session.
-MIN_COLLECTED_ELEMENTS = 1 << 22
 
 
 class EngineOptions(TypedDict, total=False):
@@ -300,10 +296,9 @@ def compile_releasing_weights(
     """
     executable = compile_for_host(model, tolerant=tolerant, assumptions=assumptions, precision=precision)
     release_weights(executable.program)
-    weights = [v.initializer for v in model.graph.initializers.values() if isinstance(v.initializer, Tensor)]
-    if sum(tensor.size for tensor in weights) > MIN_COLLECTED_ELEMENTS:
-        gc.collect(0)  # lowering's facts about weights form reference cycles, all of them young
-    release_file_pages(weights)
+    release_file_pages(
+        v.initializer for v in model.graph.initializers.values() if isinstance(v.initializer, Tensor)
+    )
     return executable
 
 

@@ -4,8 +4,9 @@
 
 For each class of processors, the models of `runtime.kernel_library.variants` and of the corpus of process replay
 (`replay_corpus.py`) are compiled down to their kernels, which takes no LLVM; then the kernels of all models, and the
-modules that every program needs, are compiled by worker processes.  LLVM compiles for any class on any machine.  One
-class gets a file of its own; several share one, and in it the code that is equal.  Prints the kernels of each class.
+modules that every program needs, are compiled by worker processes.  LLVM compiles for any class on any machine.  A kernel
+whose text a class has in common with its base (`TargetClass.base`) has the code of the base.  One class gets a file of its
+own; several share one, and in it the code that is equal.  Prints the kernels of each class.
 Programs with which a class is tested before its first use (`tools/probes/kernel_cases.py`) get another file, and the library
 has their kernels, in front of others of the kind: the self-test decompresses little.
 """
@@ -13,12 +14,14 @@ has their kernels, in front of others of the kind: the self-test decompresses li
 from __future__ import annotations
 
 import argparse
+import hashlib
 import logging
 import os
+import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))  # contracts of kernels
@@ -41,7 +44,10 @@ from sardonyx._src.runtime.kernel_library.building import compile_modules, kerne
 from sardonyx._src.runtime.kernel_library.variants import variant_models
 
 VARIANTS = "variants"
-WITHOUT_LIBRARY = ("x86-64", "x86-64-v2")  # processors without AVX2: compiled libraries of 3 MB each for few
+# Libraries of 3 MB each for few: processors without AVX2, and those for which llvmlite has no wheel.
+WITHOUT_LIBRARY = ("x86-64", "x86-64-v2", "riscv64-v", "riscv64")
+# LLVM selects instructions for these by itself where a class of AArch64 has them, so that equal texts are different code.
+ATOMIC_OPERATION = re.compile(r"\b(?:atomicrmw|cmpxchg)\b")
 PROGRESS_INTERVAL = 10.0  # seconds
 
 
@@ -83,17 +89,44 @@ def print_progress() -> Callable[[int, int], None]:
     return progress
 
 
-def compile_class(target_class: TargetClass, options: argparse.Namespace) -> dict[str, bytes]:
-    """The object code of a class, by the names of modules."""
-    target = class_target(target_class)
-    models = models_of(options.groups.split(","), options.models)
-    modules = library_modules(frequent_kernels(target, models, options.least), target)
+def compile_classes(
+    classes: Sequence[TargetClass], options: argparse.Namespace
+) -> dict[str, dict[str, bytes]]:
+    """The object code of classes, by the names of classes and of modules; those that others are based on come first."""
+    libraries: dict[str, dict[str, bytes]] = {}
+    compiled: dict[str, dict[str, bytes]] = {}  # by the names of classes and the keys of texts
+    for target_class in classes:
+        models = models_of(options.groups.split(","), options.models)
+        target = class_target(target_class)
+        modules = library_modules(frequent_kernels(target, models, options.least), target)
+        known = compiled.get(target_class.base, {})
+        codes = compile_class(target_class, probed_first(modules, target), known, options.jobs)
+        libraries[target_class.name] = {name: code for name, (_, code) in codes.items()}
+        compiled[target_class.name] = known | dict(codes.values())
+    return libraries
+
+
+def compile_class(
+    target_class: TargetClass, modules: Sequence[Module], known: Mapping[str, bytes], jobs: int
+) -> dict[str, tuple[str, bytes]]:
+    """For each module, the key of its text and its object code.  known: the code of the base by keys of texts."""
     started = time.monotonic()
-    codes = compile_modules(probed_first(modules, target), target, options.jobs, print_progress())
+    keys = {module.name: text_key(module.text(), target_class) for module in modules}
+    missing = [module for module in modules if keys[module.name] not in known]
+    codes = compile_modules(missing, class_target(target_class), jobs, print_progress())
     size = sum(map(len, codes.values())) / 2**20
-    seconds = time.monotonic() - started
-    print(f"{target_class.name}: {len(codes)} kernels, {size:.2f} MiB of code, {seconds:.0f} s", flush=True)
-    return codes
+    print(
+        f"{target_class.name}: {len(modules)} kernels, {len(missing)} of them compiled to {size:.2f} MiB of code, "
+        f"{time.monotonic() - started:.0f} s",
+        flush=True,
+    )
+    return {name: (key, codes[name] if name in codes else known[key]) for name, key in keys.items()}
+
+
+def text_key(text: str, target_class: TargetClass) -> str:
+    """A digest that is equal for texts whose code classes share."""
+    owner = target_class.name if ATOMIC_OPERATION.search(text) else ""
+    return hashlib.sha256(f"{owner}\n{text}".encode()).hexdigest()
 
 
 def write_probes(path: Path, classes: Sequence[TargetClass]) -> None:
@@ -107,7 +140,8 @@ def write_probes(path: Path, classes: Sequence[TargetClass]) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    names = [target_class.name for target_class in CLASSES if target_class.name not in WITHOUT_LIBRARY]
+    bases_first = CLASSES[::-1]
+    names = [target_class.name for target_class in bases_first if target_class.name not in WITHOUT_LIBRARY]
     groups = (VARIANTS, *GROUPS)
     parser.add_argument("--classes", default=",".join(names), help="comma-separated classes (%(default)s)")
     parser.add_argument("--groups", default=",".join(groups), help="of models (%(default)s)")
@@ -119,8 +153,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=FOLDER, help="the folder of the libraries")
     options = parser.parse_args(arguments)
     logging.disable(logging.WARNING)
-    chosen = [c for c in CLASSES if c.name in options.classes.split(",")]
-    libraries = {target_class.name: compile_class(target_class, options) for target_class in chosen}
+    chosen = [c for c in bases_first if c.name in options.classes.split(",")]
+    libraries = compile_classes(chosen, options)
     path = options.out / (f"{chosen[0].name}{SUFFIX}" if len(chosen) == 1 else ALL_CLASSES)
     options.out.mkdir(exist_ok=True)
     write_library(path, libraries)

@@ -23,6 +23,7 @@ from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.llvm.target_classes import (
     AMD,
     CLASSES,
+    CLASSES_BY_NAME,
     V2,
     V3,
     V4,
@@ -98,6 +99,14 @@ def test_classes_are_ordered_and_checked_when_code_is_loaded() -> None:
             later.machine == target_class.machine and set(later.features) > set(target_class.features)
             for later in CLASSES[position + 1 :]
         ), target_class.name
+
+
+@pytest.mark.parametrize("target_class", [c for c in CLASSES if c.base], ids=lambda c: c.name)
+def test_code_of_a_base_runs_on_a_class(target_class: TargetClass) -> None:
+    """A base has no instructions that the class lacks, and its kernels have vectors of the same length."""
+    base = CLASSES_BY_NAME[target_class.base]
+    assert set(base.features) < set(target_class.features)
+    assert (base.machine, base.lanes, base.vendor) == (target_class.machine, target_class.lanes, "")
 
 
 @pytest.mark.parametrize(

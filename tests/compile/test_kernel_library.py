@@ -62,7 +62,7 @@ def test_a_library_without_kernels_has_none(folder: Path) -> None:
 
 
 def test_classes_share_equal_code(folder: Path) -> None:
-    """A second class with the same code adds its entries, and nothing else; one that differs in a kind, that kind."""
+    """A second class with the same code adds its entries, and nothing else; one that differs in a kernel, that kernel."""
     other = {**CODES, "another:x": b"code"}
     write_library(folder / "one", {"c": other})
     write_library(folder / "two", {"c": other, "d": other})
@@ -86,6 +86,28 @@ def test_classes_share_equal_code(folder: Path) -> None:
     assert library is not None
     assert (library.get("kernel 5"), library.get("kernel 7")) == (b"?", None)
     assert class_library("f") is None
+
+
+def test_code_that_differs_in_one_kernel_of_a_kind_is_stored_once(folder: Path) -> None:
+    """The other kernels of the kind have the places that they have in the first class."""
+    write_library(folder / "one", {"c": CODES})
+    write_library(folder / ALL_CLASSES, {"c": CODES, "d": {**CODES, "kernel 5": b"?"}})
+    change = CLASS.size + len(CODES) * ENTRY.size + BLOCK.size
+    change += len(lzma.compress(b"?", lzma.FORMAT_RAW, filters=FILTERS))
+    assert (folder / ALL_CLASSES).stat().st_size == (folder / "one").stat().st_size + change
+    for name, code in (("c", CODES["kernel 5"]), ("d", b"?")):
+        library = class_library(name)
+        assert library is not None
+        assert {name: library.get(name) for name in CODES} == {**CODES, "kernel 5": code}
+
+
+def test_equal_code_of_a_class_is_stored_once(folder: Path) -> None:
+    code = np.random.default_rng(0).bytes(5000)  # does not become shorter
+    write_library(folder / f"c{SUFFIX}", {"c": {"first 1": code, "first 2": code, "second": code}})
+    assert (folder / f"c{SUFFIX}").stat().st_size < 6000
+    library = class_library("c")
+    assert library is not None
+    assert [library.get(name) for name in ("first 1", "first 2", "second")] == [code] * 3
 
 
 @pytest.mark.parametrize("content", [b"", b"SXKERN", b"\xff" * 5000], ids=["empty", "short", "other"])

@@ -4,7 +4,7 @@ A library is a header, a table of classes, the entries of each class in the orde
 compressed blocks of object code.  The name of an entry is a hash of the module's.  A block has modules whose names begin
 alike, compressed together, the most used first: only what precedes a module is decompressed for it.  With LZMA and large
 blocks, a library has half of the bytes that deflate and blocks of 64 KiB have, and the kernels of a network take 2 to 6
-ms more.  Classes share equal blocks, as most are for classes that differ in a few instructions.
+ms more.  Equal code is stored once: a class has blocks of its own for the code that no class before it has.
 
 A library is valid for the sources of the compiler whose digest it has.  One that was installed was made of the sources
 beside it, which are not read again; one in the cache folder was compiled on this machine (`runtime.kernel_library`).
@@ -232,41 +232,50 @@ def library_parts(classes: Mapping[str, Mapping[str, bytes]]) -> Iterator[bytes]
     """The content of a library."""
     import lzma
 
-    numbers: dict[tuple[bytes, ...], int] = {}  # of blocks, by the codes in them
-    tables = {name: sorted(class_entries(codes, numbers)) for name, codes in classes.items()}
+    places: dict[bytes, tuple[int, int]] = {}  # of codes: the block, and the offset in it
+    blocks: list[bytes] = []
+    for codes in classes.values():
+        place_codes(codes, places, blocks)
+    tables = {name: sorted(class_entries(codes, places)) for name, codes in classes.items()}
     start = HEADER.size + len(classes) * CLASS.size
     entries = sum(map(len, tables.values()))
-    blocks = start + entries * ENTRY.size
-    yield HEADER.pack(MAGIC, sources_digest().encode(), len(classes), blocks)
+    offset = start + entries * ENTRY.size
+    yield HEADER.pack(MAGIC, sources_digest().encode(), len(classes), offset)
     for name, table in tables.items():
         yield CLASS.pack(name.encode(), start, len(table))
         start += len(table) * ENTRY.size
     yield from (ENTRY.pack(*entry) for table in tables.values() for entry in table)
-    compressed = [lzma.compress(b"".join(codes), lzma.FORMAT_RAW, filters=FILTERS) for codes in numbers]
-    offset = blocks + len(compressed) * BLOCK.size
+    compressed = [lzma.compress(block, lzma.FORMAT_RAW, filters=FILTERS) for block in blocks]
+    offset += len(compressed) * BLOCK.size
     for content in compressed:
         yield BLOCK.pack(offset, len(content))
         offset += len(content)
     yield from compressed
 
 
-def class_entries(
-    codes: Mapping[str, bytes], numbers: dict[tuple[bytes, ...], int]
-) -> Iterator[tuple[bytes, int, int, int, int]]:
-    """The fields of the entries of a class.  numbers: receives the blocks that they are in."""
-    for names in block_names(codes):
-        block = numbers.setdefault(tuple(codes[name] for name in names), len(numbers))
-        offset = 0
+def place_codes(
+    codes: Mapping[str, bytes], places: dict[bytes, tuple[int, int]], blocks: list[bytes]
+) -> None:
+    """Adds the codes of a class that have no place yet to new blocks."""
+    for names in block_names({name: code for name, code in codes.items() if code not in places}):
+        block = bytearray()
         for name in names:
-            yield hash_name(name), block, offset, len(codes[name]), zlib.crc32(codes[name])
-            offset += len(codes[name])
+            if codes[name] not in places:
+                places[codes[name]] = len(blocks), len(block)
+                block += codes[name]
+        blocks.append(bytes(block))
+
+
+def class_entries(
+    codes: Mapping[str, bytes], places: Mapping[bytes, tuple[int, int]]
+) -> Iterator[tuple[bytes, int, int, int, int]]:
+    """The fields of the entries of a class."""
+    for name, code in codes.items():
+        yield hash_name(name), *places[code], len(code), zlib.crc32(code)
 
 
 def block_names(codes: Mapping[str, bytes]) -> Iterator[list[str]]:
-    """The names of modules in blocks, those of a kind in the order of `codes`.
-
-    No block has modules of several kinds, so that a difference between classes concerns the blocks of a kind only.
-    """
+    """The names of modules in blocks, those of a kind in the order of `codes`; no block has modules of several kinds."""
     for _, names in groupby(sorted(codes, key=kind_of), key=kind_of):
         block: list[str] = []
         size = 0

@@ -38,6 +38,8 @@ class TargetClass:
     name: as `SARDONYX_TARGET` has it.  cpu: LLVM's name of the class or of a class that it extends.
     features: LLVM's names of all features that code may use.  lanes: 32-bit floats in a vector register.
     vendor: the only vendor whose processors belong to it, or "".  machine: the first part of the triple.
+    base: the class whose code a library has for a kernel with the same text, or "": the further instructions of this class
+        are those of intrinsics.
     """
 
     name: str
@@ -46,6 +48,7 @@ class TargetClass:
     lanes: int
     vendor: str = ""
     machine: str = X86_64
+    base: str = ""
 
     @property
     def triple(self) -> str:
@@ -54,19 +57,18 @@ class TargetClass:
 
 
 CLASSES = (  # the first that a processor belongs to is its own
-    TargetClass("x86-64-v4-amx", "x86-64-v4", V4_AMX, 16),
-    TargetClass(
-        "x86-64-v4-zen4", "znver4", V4_BF16, 16, AMD
-    ),  # AMD's first processors with bfloat16 are of Zen 4
-    TargetClass("x86-64-v4-bf16", "x86-64-v4", V4_BF16, 16),
-    TargetClass("x86-64-v4-vnni", "x86-64-v4", V4_VNNI, 16),
+    TargetClass("x86-64-v4-amx", "x86-64-v4", V4_AMX, 16, base="x86-64-v4-bf16"),
+    # AMD's first processors with bfloat16 are of Zen 4.
+    TargetClass("x86-64-v4-zen4", "znver4", V4_BF16, 16, AMD, base="x86-64-v4"),
+    TargetClass("x86-64-v4-bf16", "x86-64-v4", V4_BF16, 16, base="x86-64-v4-vnni"),
+    TargetClass("x86-64-v4-vnni", "x86-64-v4", V4_VNNI, 16, base="x86-64-v4"),
     TargetClass("x86-64-v4", "x86-64-v4", V4, 16),
-    TargetClass("x86-64-v3-vnni", "x86-64-v3", (*V3, "avxvnni"), 8),
+    TargetClass("x86-64-v3-vnni", "x86-64-v3", (*V3, "avxvnni"), 8, base="x86-64-v3"),
     TargetClass("x86-64-v3", "x86-64-v3", V3, 8),
     TargetClass("x86-64-v2", "x86-64-v2", V2, 4),
     TargetClass("x86-64", "x86-64", BASELINE, 4),
-    TargetClass("aarch64-i8mm", "generic", NEON_I8MM, 4, machine=AARCH64),
-    TargetClass("aarch64-dotprod", "generic", NEON_DOTPROD, 4, machine=AARCH64),
+    TargetClass("aarch64-i8mm", "generic", NEON_I8MM, 4, machine=AARCH64, base="aarch64-dotprod"),
+    TargetClass("aarch64-dotprod", "generic", NEON_DOTPROD, 4, machine=AARCH64, base="aarch64"),
     TargetClass("aarch64", "generic", NEON, 4, machine=AARCH64),
     TargetClass("riscv64-v", "generic-rv64", RV64GC_V, 4, machine=RISCV64),
     TargetClass("riscv64", "generic-rv64", RV64GC, 4, machine=RISCV64),  # LLVM splits vectors into numbers

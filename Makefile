@@ -164,8 +164,10 @@ $(MERMAID_SCRIPT):
 kernels: $(STAMP)  ## the libraries of compiled kernels, for all classes of processors, in minutes
 	$(BIN)/python tools/kernel_library.py --jobs $(JOBS)
 
-wheel: kernels  ## the wheel with its kernel libraries, in dist/
+wheel: kernels  ## the wheel with its kernel libraries, in dist/; it must have at most 15 MB
+	rm -f dist/sardonyx-*.whl
 	$(PIP) wheel -q --no-deps --wheel-dir dist .
+	$(BIN)/python tools/wheel_size.py dist/sardonyx-*.whl
 
 docs: $(STAMP) $(MERMAID_SCRIPT)  ## the documentation site, in build/site; a broken link is an error
 	$(PIP) install -qq --constraint $(LOCK) --group docs

@@ -193,6 +193,7 @@ def test_a_process_without_llvm_gives_one_module_to_a_worker() -> None:
 
 
 def test_more_modules_are_compiled_by_workers_and_cached(tmp_path: Path) -> None:
+    compile_module(TEXTS[0], host_target())  # loads LLVM here, so that the first modules wait for others
     reports: list[tuple[int, int]] = []
     before = PROGRESS.done, PROGRESS.known
     PROGRESS.watch = lambda done, known: reports.append((done - before[0], known - before[1]))

@@ -46,6 +46,11 @@ OTHER_MODELS = (
     "runtime.fast_path.bound_calls",
     "runtime.specialization.compilation",
     "rewrite.proof.prove",
+    "compile.partition.patterns.conv_weight_gradient",
+    "compile.partition.patterns.max_pool_gradient",
+    "compile.partition.patterns.norm_gradient",
+    "compile.partition.patterns.quantized_convolution",
+    "compile.partition.patterns.softmax_gradient",
     "compile.lower.operators.cast",
     "compile.lower.operators.own_kernel",
     "compile.kernels.conv.computed_weights",
@@ -61,6 +66,8 @@ TEXT_OF_KERNELS = (
     "compile.executor.sized_entry",
     "compile.executor.tape",
 )
+# For kernels without code, and for size functions without an interpreter, which a library has.
+WORKERS = ("compile.llvm.compile_workers", "logging")
 # For programs that are not cached: the compiler, the decoder of models, the interface of operators, and their messages.
 COMPILER = (
     "logging",
@@ -113,15 +120,20 @@ def among(modules: list[str], unwanted: tuple[str, ...]) -> list[str]:
     return [m for m in modules if any(m == name or m.startswith(f"{name}.") for name in unwanted)]
 
 
-@pytest.mark.parametrize("text", [MLP, CONVOLUTION], ids=["mlp", "convolution"])
-def test_a_session_imports_what_its_model_needs(text: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "compiled_only"), [(MLP, ()), (CONVOLUTION, WORKERS)], ids=["mlp", "convolution"]
+)
+def test_a_session_imports_what_its_model_needs(
+    text: str, compiled_only: tuple[str, ...], tmp_path: Path
+) -> None:
+    """compiled_only: what no session of the model imports but the one that compiles its kernels."""
     path, cache = tmp_path / "m.onnx", tmp_path / "cache"
     sx.save(parse_model(text), path)
     first, _ = imports_of_session(path, cache)
 
     shutil.rmtree(cache / "programs")  # the kernels stay
     compiled, modules = imports_of_session(path, cache)
-    assert among(modules, (*OTHER_MODELS, *TEXT_OF_KERNELS)) == []
+    assert among(modules, (*OTHER_MODELS, *TEXT_OF_KERNELS, *compiled_only)) == []
     assert "compile.pipeline" in modules
 
     cached, modules = imports_of_session(path, cache)

@@ -1,7 +1,8 @@
 """Asynchronous compilation of LLVM modules in worker processes.
 
 Lowering submits the modules of kernels as soon as it knows them (`submit_module`), and loading a kernel waits for its
-code (`take_code`).  While any thread compiles programs, the process has one `AsyncCompiler`.
+code (`take_code`).  While any thread compiles programs, the process has one `AsyncCompiler`.  Its pool of workers is made,
+and the module of workers imported, for the first module whose code is in no library and no cache.
 """
 
 from __future__ import annotations
@@ -12,11 +13,15 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.llvm.compile_progress import PROGRESS
-from sardonyx._src.compile.llvm.compile_workers import MAX_WORKERS, CompileJob, WorkerPool, encode_request
+from sardonyx._src.compile.llvm.jit import LLVM_LOCK
 from sardonyx._src.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from sardonyx._src.compile.llvm.compile_workers import CompileJob, WorkerPool
 
 MIN_MODULES = 3  # for fewer modules, no worker is started if this process has loaded LLVM
 TextFactory = Callable[[], str]
@@ -27,15 +32,27 @@ JobKey = tuple[str, str]  # keys of a target and of a module
 class AsyncCompiler:
     """The worker pool of a process and its jobs.
 
+    max_workers: returns the number of workers that there may be.
+    made_pool: the pool, once it was used.
     users: the number of `async_compilation` blocks that are being executed.
     jobs: the submitted jobs.
     deferred: functions that make jobs, kept until a worker is started for them.
     """
 
-    pool: WorkerPool
+    max_workers: Callable[[], int]
+    made_pool: WorkerPool | None = None
     users: int = 0
     jobs: dict[JobKey, CompileJob] = field(default_factory=dict)
     deferred: dict[JobKey, Callable[[], CompileJob]] = field(default_factory=dict)
+
+    @property
+    def pool(self) -> WorkerPool:
+        with LLVM_LOCK:
+            if self.made_pool is None:
+                from sardonyx._src.compile.llvm.compile_workers import WorkerPool  # lazy: as the pool is
+
+                self.made_pool = WorkerPool(self.max_workers(), lambda: PROGRESS.add(done=1))
+            return self.made_pool
 
 
 class ActiveCompiler:
@@ -48,18 +65,19 @@ LOCK = threading.RLock()
 
 
 @contextmanager
-def async_compilation(
-    processors: int, affordable_workers: Callable[[], int] = lambda: MAX_WORKERS
-) -> Iterator[None]:
+def async_compilation(processors: int, affordable_workers: Callable[[], int] | None = None) -> Iterator[None]:
     """Compile submitted modules in workers for the duration of the block, if there is more than one processor.
 
-    affordable_workers: the number of workers for which there is memory.
+    affordable_workers: the number of workers for which there is memory; None for as many as a pool has.
     """
+
+    def max_workers() -> int:
+        return processors if affordable_workers is None else min(processors, affordable_workers())
+
     with LOCK:
         active = ActiveCompiler.compiler
         if active is None and processors > 1:
-            pool = WorkerPool(min(processors, affordable_workers()), lambda: PROGRESS.add(done=1))
-            active = ActiveCompiler.compiler = AsyncCompiler(pool)
+            active = ActiveCompiler.compiler = AsyncCompiler(max_workers)
         if active is not None:
             active.users += 1
     try:
@@ -76,8 +94,8 @@ def release_compiler(active: AsyncCompiler) -> None:
         is_last = active.users == 0
         if is_last and ActiveCompiler.compiler is active:
             ActiveCompiler.compiler = None
-    if is_last:
-        active.pool.shut_down()
+    if is_last and active.made_pool is not None:
+        active.made_pool.shut_down()
 
 
 def start_worker() -> None:
@@ -98,6 +116,12 @@ def submit_module(target: Target, module_key: str, text: TextFactory, *, quick: 
 
     It pays at once if LLVM would have to be loaded here, which takes as long in a worker, and no memory of this process.
     """
+    with LLVM_LOCK:
+        from sardonyx._src.compile.llvm.compile_workers import (
+            CompileJob,
+            encode_request,
+        )  # lazy: as the pool is
+
     key = (target.key, module_key)
     with LOCK:
         active = ActiveCompiler.compiler
@@ -140,8 +164,8 @@ def reset_after_fork() -> None:
     """Gives a forked child no compiler, and a lock that no thread holds."""
     global LOCK
     active, ActiveCompiler.compiler, LOCK = ActiveCompiler.compiler, None, threading.RLock()
-    if active is not None:
-        active.pool.abandon_after_fork()
+    if active is not None and active.made_pool is not None:
+        active.made_pool.abandon_after_fork()
 
 
 if hasattr(os, "register_at_fork"):

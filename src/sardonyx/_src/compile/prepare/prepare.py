@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Collection, Mapping
 from typing import TypeVar
 
@@ -36,6 +35,7 @@ from sardonyx._src.ir import Graph, Model, SparseTensor, Tensor, TensorType, Val
 from sardonyx._src.ir.dims import Expr, Known, symbol
 from sardonyx._src.ir.model import clone
 from sardonyx._src.ir.walk import graphs, nodes, roots
+from sardonyx._src.logs import get_logger
 from sardonyx._src.phases import phase
 from sardonyx._src.rewrite.engine.driver import Budget
 from sardonyx._src.rewrite.optimize import run_passes
@@ -46,7 +46,7 @@ from sardonyx._src.rewrite.support.evaluate import Evaluate, evaluate_node
 from sardonyx._src.schema import newest
 
 T = TypeVar("T")
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 OPTIMIZE_SECONDS = 60.0
 MAX_SKIPPED_PASSES = 3  # a model for which more passes fail is not optimized
 MAX_FOLDED_BYTES = 1 << 31  # that constant folding may add in total, or in one constant: they are in no file

@@ -7,7 +7,6 @@ change compiles one a day at most.  None is compiled for tests, in continuous in
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 import time
@@ -19,6 +18,7 @@ from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.llvm.kernel_library import SUFFIX, class_library
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.private_files import make_private_folder
+from sardonyx._src.logs import get_logger
 from sardonyx._src.runtime.kernel_library.machine_files import library_files, marker_of
 from sardonyx._src.runtime.limits.memory_limits import usable_memory
 
@@ -29,7 +29,7 @@ MIN_MEMORY = 1 << 30  # bytes that the machine must have, or the control group m
 INTERVAL_SECONDS = 86400.0  # between libraries of a class, for whatever sources
 ABANDONED_SECONDS = 6 * 3600.0  # after which a marker is that of a process that has died
 BUILDER = "sardonyx._src.runtime.kernel_library.building"
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 
 def request_library() -> bool:

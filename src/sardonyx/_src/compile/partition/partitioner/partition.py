@@ -11,7 +11,7 @@ from dataclasses import replace
 from sardonyx._src.compile.partition import Region, RegionGraph, Scope
 from sardonyx._src.compile.partition.partitioner.reserved_nodes import release_nodes, reserve_row_programs
 from sardonyx._src.compile.partition.regions.region import fallback_region
-from sardonyx._src.compile.partition.regions.registry import matchers_of
+from sardonyx._src.compile.partition.regions.registry import import_patterns, matchers_of
 from sardonyx._src.compile.partition.regions.requirements import FallbackRequired
 from sardonyx._src.compile.program.verification.defects import DEFECTS
 from sardonyx._src.ir import Node
@@ -28,6 +28,8 @@ def partition(scope: Scope) -> RegionGraph:
     """
     regions: list[Region[object]] = []
     pending: dict[Node, Region[object]] = {}  # regions by `Region.last`, the node where they are executed
+    if scope.graph is scope.model.graph:
+        import_patterns(scope.model)
     reserve_row_programs(scope)
     for node in scope.order:
         if node in pending:

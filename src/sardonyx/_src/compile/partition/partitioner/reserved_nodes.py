@@ -6,34 +6,40 @@ the norm's own gradient.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
+from typing import TYPE_CHECKING, TypeAlias
 
 from sardonyx._src.compile.partition import Scope
-from sardonyx._src.compile.partition.fusion.row_programs import RowMatch
-from sardonyx._src.compile.partition.patterns.norm_gradient import (
-    find_layer_norm_gradients,
-    find_rms_norm_gradients,
-)
-from sardonyx._src.compile.partition.patterns.softmax_gradient import (
-    find_log_softmax_gradients,
-    find_softmax_gradients,
-)
+from sardonyx._src.compile.partition.regions.registry import REQUIRED_OPERATORS
 from sardonyx._src.ir import Node
 
-FINDERS: Sequence[Callable[[Node, Scope], Iterator[RowMatch]]] = (
-    find_layer_norm_gradients,
-    find_rms_norm_gradients,
-    find_softmax_gradients,
-    find_log_softmax_gradients,
-)
+if TYPE_CHECKING:
+    from sardonyx._src.compile.partition.fusion.row_programs import RowMatch
+
+Finder: TypeAlias = "Callable[[Node, Scope], Iterator[RowMatch]]"
+
+
+def finders(operators: Collection[str]) -> list[Finder]:
+    """The functions that find row programs in a graph with these operators."""
+    found: list[Finder] = []
+    if REQUIRED_OPERATORS["norm_gradient"] in operators:
+        from sardonyx._src.compile.partition.patterns import norm_gradient  # lazy: gradients
+
+        found += [norm_gradient.find_layer_norm_gradients, norm_gradient.find_rms_norm_gradients]
+    if REQUIRED_OPERATORS["softmax_gradient"] in operators:
+        from sardonyx._src.compile.partition.patterns import softmax_gradient  # lazy: gradients
+
+        found += [softmax_gradient.find_softmax_gradients, softmax_gradient.find_log_softmax_gradients]
+    return found
 
 
 def reserve_row_programs(scope: Scope) -> None:
     """Reserves the nodes of the row programs of a graph that is about to be partitioned."""
-    for node in scope.graph.nodes:
+    chosen = finders({node.op_type for node in scope.graph.nodes})
+    for node in scope.graph.nodes if chosen else ():
         if node.domain or node in scope.reserved:
             continue
-        for find in FINDERS:
+        for find in chosen:
             for match in find(node, scope):
                 scope.reserved.update(dict.fromkeys(match.nodes, frozenset(match.nodes)))
 

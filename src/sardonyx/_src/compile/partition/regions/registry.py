@@ -13,6 +13,8 @@ from typing import TypeAlias
 from sardonyx._src.compile.partition.regions.region import Region
 from sardonyx._src.compile.partition.regions.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.ir import Model
+from sardonyx._src.ir.walk import nodes, roots
 from sardonyx._src.ops.api import OPERATORS
 from sardonyx._src.ops.index import Index, qualified_name
 from sardonyx._src.schema import versions
@@ -22,6 +24,16 @@ Key: TypeAlias = tuple[str, str, int]  # domain, operator, version
 COMPILE = __name__.rpartition(".partition.")[0]
 PATTERN_INDEX = Index(f"{COMPILE}.partition.patterns", Path(__file__).parents[1] / "patterns")
 OPERATOR_INDEX = Index(f"{COMPILE}.lower.operators", Path(__file__).parents[2] / "lower" / "operators")
+# By module of a pattern, an operator that its nodes have beside the first: a model without it needs no such module.
+REQUIRED_OPERATORS = {
+    "conv_weight_gradient": "Transpose",
+    "grouped_weight_gradient": "Transpose",
+    "max_pool_gradient": "ScatterElements",
+    "norm_gradient": "Reciprocal",
+    "quantized_convolution": "DequantizeLinear",
+    "quantized_product": "DequantizeLinear",
+    "softmax_gradient": "ReduceSum",
+}
 OWN_KERNEL = "OwnKernel"  # the kind of regions with native kernels that callers of the package define
 PATTERNS: dict[Key, list[Matcher]] = {}
 MATCHERS: dict[Key, Matcher] = {}
@@ -78,20 +90,43 @@ def import_matchers() -> None:
 
 
 def fuses(name: str, *numbers: int) -> Callable[[Matcher], Matcher]:
-    """Registers a pattern whose first node, in the order of the graph, is an operator in the versions with these numbers."""
+    """Registers a pattern whose first node, in the order of the graph, is an operator in the versions with these numbers.
+
+    The patterns of this package come first, by the names of their modules, in whatever order these are imported.
+    """
 
     def add(matcher: Matcher) -> Matcher:
         for version in numbers:
-            PATTERNS.setdefault(("", name, version), []).append(matcher)
+            patterns = PATTERNS.setdefault(("", name, version), [])
+            patterns.append(matcher)
+            patterns.sort(key=position_of)
         return matcher
 
     return add
 
 
+def position_of(pattern: Matcher) -> tuple[bool, str]:
+    is_ours = pattern.__module__.startswith(f"{PATTERN_INDEX.package}.")
+    return not is_ours, pattern.__module__ if is_ours else ""
+
+
+def import_patterns(model: Model) -> None:
+    """Imports the patterns that may match in a model, judged by the operators that it has."""
+    operators = {node.op_type for root in roots(model) for node in nodes(root)}
+    if PATTERN_INDEX.entries is None:  # a module was added in a checkout
+        PATTERN_INDEX.import_all()
+    for name in operators:
+        for module in PATTERN_INDEX.modules.get(name, ()):
+            if REQUIRED_OPERATORS.get(module, name) in operators:
+                PATTERN_INDEX.import_module(module)
+
+
 def matchers_of(domain: str, name: str, version: int) -> Iterator[Matcher]:
-    """The patterns that start at an operator, then the matcher of the operator itself."""
+    """The patterns that start at an operator, then the matcher of the operator itself.
+
+    Patterns are those that `import_patterns` has imported for a model.
+    """
     key, qualified = (domain, name, version), qualified_name(domain, name)
-    PATTERN_INDEX.import_for(qualified)
     OPERATOR_INDEX.import_for(qualified)
     if OPERATOR_INDEX.is_checkout and qualified not in OPERATOR_INDEX.modules:
         # The table of elementwise operators, a file without digest, may have it.

@@ -11,7 +11,8 @@ import pytest
 from sardonyx._src.compile.codegen.blocks import I64, BlockBuilder
 from sardonyx._src.compile.codegen.builder import LLVMValue
 from sardonyx._src.compile.llvm import compiler
-from sardonyx._src.compile.llvm.jit import LLVM_LOCK, Library, compile_module, host_target
+from sardonyx._src.compile.llvm.jit import Library, compile_module, host_target
+from sardonyx._src.compile.llvm.llvm_lock import LLVM_LOCK
 
 HELPER = """define internal i64 @doubled(i64 %x) alwaysinline {
  %y = add i64 %x, %x

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.llvm.compile_progress import PROGRESS
-from sardonyx._src.compile.llvm.jit import LLVM_LOCK
+from sardonyx._src.compile.llvm.llvm_lock import LLVM_LOCK
 from sardonyx._src.dataclass import dataclass
 
 if TYPE_CHECKING:

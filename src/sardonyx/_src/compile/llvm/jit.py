@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
@@ -25,20 +23,12 @@ from sardonyx._src.compile.llvm.host_target import (
 )
 from sardonyx._src.compile.llvm.kernel_library import KernelLibrary, class_library
 from sardonyx._src.compile.llvm.kernel_origin import may_use_library
+from sardonyx._src.compile.llvm.llvm_lock import LLVM_LOCK
 from sardonyx._src.compile.llvm.sources import sources_digest
 from sardonyx._src.dataclass import dataclass
 
 if TYPE_CHECKING:
     from sardonyx._src.compile.llvm import compiler
-
-
-# LLVM's global context serves one thread at a time.  Modules are imported late under the lock, too: a child that was forked
-# while another thread imported one would wait for it forever.
-LLVM_LOCK = threading.RLock()
-if hasattr(os, "register_at_fork"):  # else a child may wait forever for a lock that a thread held at the fork
-    os.register_at_fork(
-        before=LLVM_LOCK.acquire, after_in_parent=LLVM_LOCK.release, after_in_child=LLVM_LOCK.release
-    )
 
 
 @cache

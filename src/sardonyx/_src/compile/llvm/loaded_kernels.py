@@ -8,9 +8,10 @@ from sardonyx._src.compile.codegen import Target
 from sardonyx._src.compile.llvm import jit
 from sardonyx._src.compile.llvm.cache import default_cache
 from sardonyx._src.compile.llvm.interpreted_code import has_interpreter, interpreted_objects
-from sardonyx._src.compile.llvm.jit import LLVM_LOCK, Library, Module, compile_target, host_target
+from sardonyx._src.compile.llvm.jit import Library, Module, compile_target, host_target
 from sardonyx._src.compile.llvm.kernel_library import symbol_of
 from sardonyx._src.compile.llvm.kernel_origin import may_interpret, may_use_library
+from sardonyx._src.compile.llvm.llvm_lock import LLVM_LOCK
 from sardonyx._src.compile.program import Kernel
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.phases import phase

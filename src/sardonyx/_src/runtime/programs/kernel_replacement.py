@@ -20,8 +20,9 @@ from sardonyx._src.compile.kernels.elementwise.loop_nest import elementwise_modu
 from sardonyx._src.compile.kernels.elementwise.variant import parse_key
 from sardonyx._src.compile.llvm.cache import default_cache
 from sardonyx._src.compile.llvm.compile_workers import CompileJob, WorkerPool, encode_request
-from sardonyx._src.compile.llvm.jit import LLVM_LOCK, Library, Module, compile_module, host_target
+from sardonyx._src.compile.llvm.jit import Library, Module, compile_module, host_target
 from sardonyx._src.compile.llvm.kernel_library import symbol_of
+from sardonyx._src.compile.llvm.llvm_lock import LLVM_LOCK
 from sardonyx._src.compile.llvm.loaded_kernels import LoadedKernel, compiled_code, replace_code
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import LimitError

@@ -64,6 +64,7 @@ FILES_THAT_NAME_OPERATORS = {
     "compile/partition/operands/recurrent_layer.py": "the cells of three operators, LSTM, GRU and RNN",
     "compile/partition/fusion/rounding.py": "recognizes one pattern, Casts to half precision and back",
     "compile/partition/fusion/row_programs.py": "sums of rows are one operator, ReduceSum",
+    "compile/partition/regions/registry.py": "the table of operators that patterns need beside their first, one line each",
     "compile/prepare/decompose.py": "the table of decompositions, one line each",
     "compile/prepare/fed_counts.py": "follows one number through operators that only change its type or shape",
     "compile/prepare/class_numbers.py": "rewrites one pattern, classifiers whose labels are strings",

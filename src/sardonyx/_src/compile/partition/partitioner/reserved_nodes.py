@@ -21,16 +21,16 @@ Finder: TypeAlias = "Callable[[Node, Scope], Iterator[RowMatch]]"
 
 def finders(operators: Collection[str]) -> list[Finder]:
     """The functions that find row programs in a graph with these operators."""
-    found: list[Finder] = []
+    chosen: list[Finder] = []
     if REQUIRED_OPERATORS["norm_gradient"] in operators:
         from sardonyx._src.compile.partition.patterns import norm_gradient  # lazy: gradients
 
-        found += [norm_gradient.find_layer_norm_gradients, norm_gradient.find_rms_norm_gradients]
+        chosen += [norm_gradient.find_layer_norm_gradients, norm_gradient.find_rms_norm_gradients]
     if REQUIRED_OPERATORS["softmax_gradient"] in operators:
         from sardonyx._src.compile.partition.patterns import softmax_gradient  # lazy: gradients
 
-        found += [softmax_gradient.find_softmax_gradients, softmax_gradient.find_log_softmax_gradients]
-    return found
+        chosen += [softmax_gradient.find_softmax_gradients, softmax_gradient.find_log_softmax_gradients]
+    return chosen
 
 
 def reserve_row_programs(scope: Scope) -> None:

@@ -67,7 +67,7 @@ TEXT_OF_KERNELS = (
     "compile.executor.tape",
 )
 # For kernels without code, and for size functions without an interpreter, which a library has.
-WORKERS = ("compile.llvm.compile_workers", "logging")
+WORKERS = ("compile.llvm.compile_workers",)
 # For programs that are not cached: the compiler, the decoder of models, the interface of operators, and their messages.
 COMPILER = (
     "logging",

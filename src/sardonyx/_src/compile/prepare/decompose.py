@@ -45,6 +45,7 @@ DECOMPOSITIONS = {  # the module of each operator of ai.onnx
     "Einsum": "einsum",
     "EyeLike": "eye_like",
     "Flatten": "dequantized_movement",
+    "Gather": "dequantized_gather",
     "GlobalAveragePool": "global_pool",
     "GlobalMaxPool": "global_pool",
     "GridSample": "grid_sample",

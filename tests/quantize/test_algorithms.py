@@ -11,6 +11,7 @@ from sardonyx._src.quantize.weights.clipped import quantize_clipped
 from sardonyx._src.quantize.weights.gptq import quantize_gptq
 from sardonyx._src.quantize.weights.grid import IntegerGrid
 from sardonyx._src.quantize.weights.nearest import quantize_nearest
+from sardonyx._src.quantize.weights.operands import OperandStatistics
 
 GRIDS = [IntegerGrid(bits, symmetric) for bits in (4, 8) for symmetric in (False, True)]
 TERMS, COLUMNS, BLOCK = 150, 24, 32  # the last block has 22 terms
@@ -57,9 +58,9 @@ def test_clipping_never_adds_to_the_error(grid: IntegerGrid) -> None:
 @pytest.mark.parametrize("grid", GRIDS, ids=str)
 def test_gptq_reduces_the_error_of_products_with_its_data(grid: IntegerGrid) -> None:
     weight, rows = heavy_tailed(2), correlated_rows(3)
-    moments = rows.T @ rows
+    statistics = OperandStatistics.of_rows(rows)
     errors = [
-        np.square(rows @ (algorithm(weight, BLOCK, grid, moments).values() - weight)).sum()
+        np.square(rows @ (algorithm(weight, BLOCK, grid, statistics).values() - weight)).sum()
         for algorithm in (quantize_clipped, quantize_gptq)
     ]
     assert errors[1] < 0.5 * errors[0]
@@ -69,7 +70,8 @@ def test_gptq_reduces_the_error_of_products_with_its_data(grid: IntegerGrid) -> 
 def test_gptq_of_independent_terms_of_equal_size_has_nothing_to_distribute(grid: IntegerGrid) -> None:
     weight = heavy_tailed(4)
     gptq, clipped = (
-        algorithm(weight, BLOCK, grid, np.eye(TERMS)) for algorithm in (quantize_gptq, quantize_clipped)
+        algorithm(weight, BLOCK, grid, OperandStatistics.of_rows(np.eye(TERMS)))
+        for algorithm in (quantize_gptq, quantize_clipped)
     )
     np.testing.assert_array_equal(gptq.integers, clipped.integers)
     np.testing.assert_array_equal(gptq.parameters.scales, clipped.parameters.scales)
@@ -78,7 +80,7 @@ def test_gptq_of_independent_terms_of_equal_size_has_nothing_to_distribute(grid:
 def test_gptq_leaves_terms_alone_that_nothing_multiplies() -> None:
     weight, rows = heavy_tailed(5), correlated_rows(6)
     rows[:, 7] = 0
-    quantized = quantize_gptq(weight, BLOCK, IntegerGrid(4, True), rows.T @ rows)
+    quantized = quantize_gptq(weight, BLOCK, IntegerGrid(4, True), OperandStatistics.of_rows(rows))
     assert np.isfinite(quantized.values()).all()
     scale = quantized.spread().scales[7]
     assert (
@@ -96,5 +98,5 @@ def test_weights_of_the_grid_are_exact(algorithm: object) -> None:
         integers[start + 1 : start + BLOCK][integers[start + 1 : start + BLOCK] == -8] = -7
     weight = (integers * 0.25).astype(np.float32)
     rows = rng.standard_normal((500, TERMS))
-    quantized = algorithm(weight, BLOCK, IntegerGrid(4, True), rows.T @ rows)  # type: ignore[operator]
+    quantized = algorithm(weight, BLOCK, IntegerGrid(4, True), OperandStatistics.of_rows(rows))  # type: ignore[operator]
     np.testing.assert_array_equal(quantized.values(), weight)

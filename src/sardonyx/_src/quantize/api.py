@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sardonyx._src.arguments import require_choice, require_flag, require_integer, texts_of, type_name
 from sardonyx._src.convert.conversion import convert
-from sardonyx._src.dtypes import DataType, nbytes
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.loading.load import ModelSource, resolve_model
 from sardonyx._src.ir import Model
-from sardonyx._src.ir.walk import model_tensors
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.quantize.calibration import CalibrationSource, calibration_data
 from sardonyx._src.quantize.report.latency import ROUNDS, latencies
@@ -18,6 +16,7 @@ from sardonyx._src.quantize.report.quality import output_errors
 from sardonyx._src.quantize.report.report import Quantization, QuantizationReport
 from sardonyx._src.quantize.schemes.scheme import LayerPatterns, SchemeSettings
 from sardonyx._src.quantize.schemes.table import SCHEMES
+from sardonyx._src.quantize.sessions import tensor_bytes
 
 CONSTANTS_ARE_NO_INPUTS = 4  # the first IR version with initializers that are no inputs
 
@@ -39,6 +38,9 @@ def quantize(
     accuracy: float | None = None,
     metric: str | Callable[[Sequence[Mapping[str, RuntimeValue]]], float] | None = None,
     resume: str | None = None,
+    outliers: float | None = None,
+    size: float | None = None,
+    signal_to_noise: float | None = None,
     nodes: Iterable[str] = (),
     exclude: Iterable[str] = (),
     force: bool = False,
@@ -49,22 +51,31 @@ def quantize(
 ) -> Quantization:
     """A copy of the model in fewer bits, as standard ONNX, and a report.
 
-    scheme: "int4" or "int8-weights": the weights of MatMul and Gemm as integers of 4 or 8 bits, which DequantizeLinear of
-        ai.onnx 21 reads; activations stay as they are.  "int8": weights and activations of Conv, Gemm and MatMul in 8 bits, with
-        ranges of the calibration data; "int8-dynamic": with ranges that each run measures.
+    scheme: "int4" or "int8-weights": the weights of MatMul, Gemm, Gather, Conv and recurrences as integers of 4 or 8 bits, which
+        DequantizeLinear of ai.onnx 21 reads; activations stay as they are.  "mixed": 4 bits, 8 bits or none, layer by layer.
+        "int8": weights and activations of Conv, Gemm and MatMul in 8 bits, with ranges of the calibration data;
+        "int8-dynamic": with ranges that each run measures.
     data: feeds like those of later runs, or an iterable of feeds; those of more rows than the model takes are cut.  Errors are
-        measured with them, and ranges; "gptq" reduces the errors.  Random without.
-    algorithm: of weights: "nearest" rounds; "clipped" (the default) searches the range of each block; "gptq" makes up for
-        errors of one term in later terms (Frantar et al., 2023).
+        measured with them, and ranges; "awq", "gptq" and "adaround" reduce the errors.  Random without.
+    format: "qdq" (the default); "com.microsoft": MatMulNBits and GatherBlockQuantized; of "int8": "qoperator" for QLinearConv
+        and QLinearMatMul.
+
+    Of weights alone:
+    algorithm: "nearest" rounds; "clipped" (the default) searches the range of each block; "hqq" finds scales for which few
+        weights have large errors; "awq" scales terms before by what multiplies them; "gptq" makes up for errors of one term
+        in later terms; "adaround" rounds up or down.
     block: terms of a sum that share a scale, a power of two from 16 to 1,024 (32); 0 for all terms.
     symmetric: without zero points (the default).
+    outliers: of "int4" and "int8-weights": the share of terms of MatMul that keep floats, in a second small product; not where
+        that is slower.
+    size, signal_to_noise: the bound of "mixed": a share of the original's bytes, or the least ratio of each output and its
+        error, in decibels.
 
     Of "int8":
     ranges: of activations: "min-max" (the default), "percentile", "entropy" or "mse".
     activations: "uint8" (the default) or "int8".
     equalize: "smooth" (SmoothQuant) or "cross-layer": the model is made easier to quantize, and computes the same.
     bias_correction: whether the mean error of rounded weights is subtracted from biases.
-    format: "qdq" (the default), or "qoperator" for QLinearConv and QLinearMatMul.
     pairs: "fused" (the default), or "all": results of layers are quantized, too, as onnxruntime needs it for Conv.
     accuracy: the greatest loss; layers return to floats until it holds.
     metric: the loss: "mse" (the default; the relative squared error of the worst output), "top-1" (the share of rows whose
@@ -94,6 +105,9 @@ def quantize(
         "accuracy": accuracy,
         "metric": metric,
         "resume": resume,
+        "outliers": outliers,
+        "size": size,
+        "signal_to_noise": signal_to_noise,
     }
     require_options(scheme, options)
     require_flag("force", force)
@@ -118,6 +132,9 @@ def quantize(
         accuracy=accuracy,
         metric=metric,
         resume=resume,
+        outliers=outliers,
+        size=size,
+        signal_to_noise=signal_to_noise,
     )
     original = resolve_model(model)
     prepared = prepare(original, SCHEMES[scheme].operator_set)
@@ -162,15 +179,6 @@ def prepare(model: Model, operator_set: int) -> Model:
         for value in [value for value in graph.inputs if value.initializer is not None]:
             graph.remove_input(value)
     return prepared
-
-
-def tensor_bytes(model: Model) -> int:
-    """The bytes of all tensors of numbers."""
-    return sum(
-        nbytes(tensor.dtype, tensor.size)
-        for tensor in model_tensors(model)
-        if tensor.dtype is not DataType.STRING
-    )
 
 
 def ignore(done: int, total: int) -> None:

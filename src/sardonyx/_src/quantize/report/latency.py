@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 
 from sardonyx._src.ir import Model
 from sardonyx._src.measure.timing import interleave_calls
 from sardonyx._src.ops.api import RuntimeValue
-from sardonyx._src.runtime.session.session import Session
+from sardonyx._src.quantize.sessions import open_session, tensor_bytes
 
 ROUNDS = 7  # of bursts of calls
+MAX_BYTES_TOGETHER = 1 << 28  # of the tensors of models that are in memory at once
 
 
 def latencies(
@@ -23,14 +25,23 @@ def latencies(
     """The median seconds of a run of each model, with the default number of threads; NaN without rounds.
 
     feeds: of all models, or of each one.
+    Models are measured side by side, in turns; those of many weights one after the other, so that one is in memory.
     """
     if not rounds:
         return [math.nan for _ in models]
-    sessions = [Session(model, shapes="off", seed=0) for model in models]
     each = [feeds] * len(models) if isinstance(feeds, Mapping) else feeds
-    calls = {
-        str(number): partial(session.run, given)
-        for number, (session, given) in enumerate(zip(sessions, each, strict=True))
-    }
-    samples = interleave_calls(calls, rounds, lambda: None)
+    parts = list(zip(models, each, strict=True))
+    if sum(map(tensor_bytes, models)) <= MAX_BYTES_TOGETHER:
+        return measure_together(parts, rounds)
+    return [seconds for part in parts for seconds in measure_together([part], rounds)]
+
+
+def measure_together(parts: Sequence[tuple[Model, Mapping[str, RuntimeValue]]], rounds: int) -> list[float]:
+    """The median seconds of a run of each model with its feeds."""
+    with ExitStack() as stack:
+        calls = {
+            str(number): partial(stack.enter_context(open_session(model)).run, feeds)
+            for number, (model, feeds) in enumerate(parts)
+        }
+        samples = interleave_calls(calls, rounds, lambda: None)
     return [statistics.median(samples[name]) for name in calls]

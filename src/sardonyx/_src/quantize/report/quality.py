@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array, Model
 from sardonyx._src.quantize.calibration import CalibrationData
-from sardonyx._src.runtime.session.session import Session
+from sardonyx._src.quantize.sessions import open_session
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,29 +62,25 @@ def decibels(signal: float, noise: float) -> float:
 
 
 def output_errors(original: Model, changed: Model, data: CalibrationData) -> list[OutputQuality]:
-    """The errors of the outputs of floats, over all runs."""
-    sessions: Sequence[Session] = [Session(model, shapes="off", seed=0) for model in (original, changed)]
+    """The errors of the outputs of floats, over all runs.
+
+    One model is in memory at a time, with the outputs of the original.
+    """
     sums: dict[str, ErrorSums] = {}
-    for feeds in data.runs:
-        expected, actual = (session.run(feeds) for session in sessions)
-        for name, value in expected.items():
-            if isinstance(value, np.ndarray) and is_float(value):
-                sums.setdefault(name, ErrorSums()).add(value, np.asarray(actual[name]))
+    expected = run_all(original, data)
+    for exact, actual in zip(list(expected), run_all(changed, data), strict=True):
+        for name, value in exact.items():
+            sums.setdefault(name, ErrorSums()).add(value, actual[name])
     return [item.error(name) for name, item in sums.items()]
+
+
+def run_all(model: Model, data: CalibrationData) -> Iterator[dict[str, Array]]:
+    """The outputs of floats of each run."""
+    with open_session(model) as session:
+        for feeds in data.runs:
+            outputs = session.run(feeds).items()
+            yield {name: x for name, x in outputs if isinstance(x, np.ndarray) and is_float(x)}
 
 
 def is_float(array: Array) -> bool:
     return array.dtype.kind == "f" or "float" in array.dtype.name
-
-
-def layer_error(weight: Array, quantized: Array, moments: Array | None) -> float:
-    """The ratio of a layer's result and of its error, in decibels: by its moments, or by the weights alone without them."""
-    error = quantized.astype(np.float64) - weight
-    if moments is None:
-        return decibels(float(np.vdot(weight, weight)), float(np.vdot(error, error)))
-    return decibels(energy(weight.astype(np.float64), moments), energy(error, moments))
-
-
-def energy(weight: Array, moments: Array) -> float:
-    """The sum of squares of products of all rows with a weight."""
-    return max(float(np.einsum("ij,ij->", weight, moments @ weight)), 0.0)

@@ -20,11 +20,15 @@ class LayerReport:
     shape: of its weight.
     signal_to_noise: the ratio of its result and of the result's error over the calibration data, in decibels, if its operands
         are exact.
+    bits: of the integers of its weight, where layers may differ; else 0.
+    note: what was left out of the algorithm, and why; "" for nothing.
     """
 
     layer: str
     shape: tuple[int, ...]
     signal_to_noise: float
+    bits: int = 0
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,13 @@ class QuantizationReport:
         """The rows of the table of layers, those with the largest errors first."""
         ordered = sorted(self.layers, key=lambda item: item.signal_to_noise)
         return [
-            (f"{item.signal_to_noise:.1f}", " x ".join(map(str, item.shape)), item.layer) for item in ordered
+            (
+                f"{item.signal_to_noise:.1f}",
+                str(item.bits or ""),
+                " x ".join(map(str, item.shape)),
+                item.layer,
+            )
+            for item in ordered
         ]
 
     def as_json(self) -> dict[str, object]:

@@ -60,6 +60,9 @@ class SchemeSettings:
     accuracy: float | None = None
     metric: str | Callable[[Sequence[Mapping[str, RuntimeValue]]], float] | None = None
     resume: str | None = None
+    outliers: float | None = None
+    size: float | None = None
+    signal_to_noise: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,8 @@ INT8 = "sardonyx._src.quantize.schemes.int8"
 INT8_DYNAMIC = "sardonyx._src.quantize.schemes.int8_dynamic"
 
 STATIC_OPTIONS = "ranges activations equalize bias_correction format pairs accuracy metric resume".split()
+MIXED = "sardonyx._src.quantize.schemes.mixed"
+WEIGHT_OPTIONS = ("algorithm", "block", "symmetric", "format")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +39,16 @@ class SchemeEntry:
 
 SCHEMES: Mapping[str, SchemeEntry] = {
     # DequantizeLinear-21 is the first one with blocks and 4 bits.
-    "int4": SchemeEntry(
-        WEIGHTS, "quantize_int4", "weights of 4 bits", 21, ("algorithm", "block", "symmetric")
-    ),
+    "int4": SchemeEntry(WEIGHTS, "quantize_int4", "weights of 4 bits", 21, (*WEIGHT_OPTIONS, "outliers")),
     "int8-weights": SchemeEntry(
-        WEIGHTS, "quantize_int8", "weights of 8 bits", 21, ("algorithm", "block", "symmetric")
+        WEIGHTS, "quantize_int8", "weights of 8 bits", 21, (*WEIGHT_OPTIONS, "outliers")
+    ),
+    "mixed": SchemeEntry(
+        MIXED,
+        "quantize_mixed",
+        "weights of 4 or 8 bits or as they are, to a bound",
+        21,
+        (*WEIGHT_OPTIONS, "size", "signal_to_noise"),
     ),
     # Scales for each channel are of set 13.
     "int8": SchemeEntry(INT8, "quantize_static", "weights and activations of 8 bits", 13, STATIC_OPTIONS),

@@ -13,17 +13,22 @@ from sardonyx._src.ir import Array
 from sardonyx._src.quantize.weights.algorithm import QuantizedWeight
 from sardonyx._src.quantize.weights.clipped import clipped_parameters, quantize_clipped
 from sardonyx._src.quantize.weights.grid import GridParameters, IntegerGrid, dequantize, round_to_grid
+from sardonyx._src.quantize.weights.operands import OperandStatistics
 
-DAMPING = 0.01  # of the mean of the diagonal of the moments, added to it
 PANEL = 128  # terms whose errors reach later panels in one product
 
 
-def quantize_gptq(weight: Array, block: int, grid: IntegerGrid, moments: Array | None) -> QuantizedWeight:
-    """The squared error of products with the calibration data is reduced; without data it is `quantize_clipped`."""
-    if moments is None or not np.any(moments):
-        return quantize_clipped(weight, block, grid, moments)
-    factor = inverse_factor(moments)
-    importance = np.diagonal(moments).astype(np.float32)[:, None]
+def quantize_gptq(
+    weight: Array, block: int, grid: IntegerGrid, statistics: OperandStatistics | None
+) -> QuantizedWeight:
+    """The squared error of products with the calibration data is reduced; without data it is `quantize_clipped`.
+
+    Terms that nothing multiplies have no moments, and their errors are distributed to none.
+    """
+    if statistics is None or not np.any(statistics.squares):
+        return quantize_clipped(weight, block, grid, statistics)
+    factor = statistics.inverse_factor
+    importance = statistics.squares.astype(np.float32)[:, None]
     rest, terms = weight.astype(np.float32), len(weight)
     integers = np.empty(weight.shape, np.int32)
     scales, zero_points = [], []
@@ -45,14 +50,3 @@ def quantize_gptq(weight: Array, block: int, grid: IntegerGrid, moments: Array |
             errors[term - start] = error
         rest[stop:] -= factor[start:stop, stop:].T @ errors
     return QuantizedWeight(integers, GridParameters(np.stack(scales), np.stack(zero_points)), block)
-
-
-def inverse_factor(moments: Array) -> Array:
-    """The upper Cholesky factor of the inverse of the damped moments, float32 [terms, terms].
-
-    Terms that nothing multiplies have no moments, and their errors are distributed to none.
-    """
-    damped = moments.copy()
-    diagonal = np.einsum("ii->i", damped)
-    diagonal += DAMPING * np.mean(diagonal)
-    return np.linalg.cholesky(np.linalg.inv(damped)).T.astype(np.float32)

@@ -31,6 +31,11 @@ class IntegerGrid:
         return DataType[f"{'INT' if self.symmetric else 'UINT'}{self.bits}"]
 
     @property
+    def storage(self) -> np.dtype[np.int8] | np.dtype[np.uint8]:
+        """The NumPy type of a byte that holds an integer."""
+        return np.dtype(np.int8) if self.symmetric else np.dtype(np.uint8)
+
+    @property
     def least(self) -> int:
         return -(1 << (self.bits - 1)) if self.symmetric else 0
 

@@ -1,48 +1,59 @@
-"""Replaces the weight of a layer by integers and a DequantizeLinear."""
+"""Replaces the weight of a layer by integers and a DequantizeLinear of ai.onnx."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from sardonyx._src.dtypes import pack
-from sardonyx._src.ir import Array, Tensor, Value
+from sardonyx._src.ir import Array, Node, Tensor, Value
 from sardonyx._src.ir.tensors import RawStorage
 from sardonyx._src.quantize.weights.algorithm import QuantizedWeight
 from sardonyx._src.quantize.weights.grid import IntegerGrid
-from sardonyx._src.quantize.weights.layers import SLOT, WeightLayer
+from sardonyx._src.quantize.weights.layers import WeightLayer, first_in_root
 from sardonyx._src.rewrite.engine.edit import Edit
-
-
-def weight_of(layer: WeightLayer) -> Array:
-    """The weight of a layer, float32 [terms, columns]."""
-    stored = layer.tensor.numpy().astype(np.float32)
-    return np.ascontiguousarray(stored.T) if layer.axis else stored
 
 
 def replace_weight(edit: Edit, layer: WeightLayer, quantized: QuantizedWeight, grid: IntegerGrid) -> None:
     """All readers of the weight read one DequantizeLinear, in blocks along the axis of the terms."""
-    first, name = layer.readers[0], layer.weight.name
-    parameters, dtype = quantized.parameters, layer.tensor.dtype
-    as_stored = np.transpose if layer.axis else np.asarray
-    integers = packed_tensor(as_stored(quantized.integers), grid)
-    inputs: list[Value | None] = [edit.make_constant(integers, f"{name}_quantized", before=first)]
-    scales = as_stored(parameters.scales).astype(dtype.numpy)
-    inputs.append(edit.make_constant(Tensor.of(scales, dtype), f"{name}_scale", before=first))
-    if not grid.symmetric:
-        zero_points = packed_tensor(as_stored(parameters.zero_points), grid)
-        inputs.append(edit.make_constant(zero_points, f"{name}_zero_point", before=first))
+    first = first_in_root(layer.readers)
     node = edit.make(
         "DequantizeLinear",
-        inputs,
-        {"axis": layer.axis, "block_size": quantized.block},
+        operands_of(edit, layer, quantized, grid, first),
+        {"axis": layer.axis, "block_size": None if layer.is_per_channel else quantized.block},
         before=first,
-        value_names=[f"{name}_dequantized"],
+        value_names=[f"{layer.weight.name}_dequantized"],
     )
     for reader in layer.readers:
-        operands = list(reader.inputs)
-        operands[SLOT] = node.outputs[0]
+        operands = [node.outputs[0] if value is layer.weight else value for value in reader.inputs]
         edit.update(reader, inputs=operands)
-    if layer.weight.producer is None and not layer.weight.uses:
+    remove_weight(edit, layer)
+
+
+def operands_of(
+    edit: Edit, layer: WeightLayer, quantized: QuantizedWeight, grid: IntegerGrid, before: Node
+) -> list[Value | None]:
+    """The integers, the scales of the weight's type and, if there are any, the zero points."""
+    name, parameters = layer.weight.name, quantized.parameters
+    integers = packed_tensor(layer.stored(quantized.integers), grid)
+    scales = Tensor.of(stored_parameters(layer, parameters.scales).astype(layer.tensor.dtype.numpy))
+    operands: list[Value | None] = [
+        edit.make_constant(integers, f"{name}_quantized", before=before),
+        edit.make_constant(scales, f"{name}_scale", before=before),
+    ]
+    if not grid.symmetric:
+        zero_points = packed_tensor(stored_parameters(layer, parameters.zero_points), grid)
+        operands.append(edit.make_constant(zero_points, f"{name}_zero_point", before=before))
+    return operands
+
+
+def stored_parameters(layer: WeightLayer, numbers: Array) -> Array:
+    """Numbers of blocks [blocks, columns] as DequantizeLinear reads them: one for each channel, or for each block."""
+    return numbers.reshape(-1) if layer.is_per_channel else layer.stored(numbers)
+
+
+def remove_weight(edit: Edit, layer: WeightLayer) -> None:
+    """Removes the initializer of a weight that no node reads any longer."""
+    if layer.weight.producer is None and not layer.weight.uses and not layer.weight.is_graph_output:
         edit.remove_initializer(layer.weight)
 
 

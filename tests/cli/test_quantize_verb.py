@@ -63,3 +63,14 @@ def test_integers_throughout(path: Path, capsys: pytest.CaptureFixture[str]) -> 
 def test_an_option_of_another_scheme_is_a_usage_error(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["quantize", str(path), "--scheme", "int8-dynamic", "--ranges", "mse"]) == 2
     assert "ranges must be None for the scheme 'int8-dynamic'" in capsys.readouterr().err
+
+
+def test_mixed_bits_and_external_data(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, out = path.with_name("e.onnx"), path.with_name("q.onnx")
+    sx.save(path, source, external=True)
+    options = ["--scheme", "mixed", "--size", "0.3", "--format", "com.microsoft", "--force", "--report"]
+    assert main(["quantize", str(source), "-o", str(out), *options]) == 0
+    printed = capsys.readouterr().out
+    assert "q.onnx.data" in printed and "   8  64 x 48" in printed
+    assert out.with_name("q.onnx.data").stat().st_size >= 64 * 48
+    assert [node.op_type for node in sx.load(out).graph.nodes] == ["MatMulNBits"]

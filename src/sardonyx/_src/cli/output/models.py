@@ -84,28 +84,31 @@ def load_second(args: argparse.Namespace, path: str) -> Model:
     return model
 
 
-def write_model(model: Model, args: argparse.Namespace) -> None:
-    """Writes the model to `--out` with the version of `--model-version`, and prints which files were written."""
+def write_model(model: Model, args: argparse.Namespace, external: bool | None = None) -> None:
+    """Writes the model to `--out` with the version of `--model-version`, and prints which files were written.
+
+    external: as of `save`.
+    """
     set_model_version(model, args)
-    save_model(model, args.out, drop_unknown=args.drop_unknown)
-    report_written(args, *written_files(model, args.out))
+    save_model(model, args.out, drop_unknown=args.drop_unknown, external=external)
+    report_written(args, *written_files(model, args.out, has_data=bool(external)))
 
 
-def save_model(model: Model, path: str, *, drop_unknown: bool) -> None:
-    """Writes a model to a file, whose folder is created, or to a stream."""
+def save_model(model: Model, path: str, *, drop_unknown: bool, external: bool | None = None) -> None:
+    """Writes a model to a file, whose folder is created, or to a stream, which has no external data."""
     if is_stream(path):
         with open_stream(path) as stream:
             save(model, stream, drop_unknown=drop_unknown)
     else:
         create_parent(path)
-        save(model, path, drop_unknown=drop_unknown)
+        save(model, path, drop_unknown=drop_unknown, external=external)
 
 
-def written_files(model: Model, path: str) -> list[str]:
+def written_files(model: Model, path: str, *, has_data: bool = False) -> list[str]:
     """The files that `save_model` writes: the model, and its external data if it has any."""
     data = f"{path}.data"
-    has_data = not is_stream(path) and any(True for _ in locations(weights(model)))
-    return [path, *([data] if has_data and os.path.isfile(data) else [])]
+    has_data = has_data or any(True for _ in locations(weights(model)))
+    return [path, *([data] if has_data and not is_stream(path) and os.path.isfile(data) else [])]
 
 
 def finish(model: Model, args: argparse.Namespace, facts: Mapping[str, Json], notes: int = 0) -> int:

@@ -4,9 +4,10 @@ sardonyx quantize m.onnx -o q.onnx --scheme int4 --data calibration.npz
 sardonyx quantize m.onnx -o q.onnx --scheme int8-weights --except '*lm_head*'
 sardonyx quantize m.onnx -o q.onnx --scheme int8 --data images.npz --ranges percentile
 sardonyx quantize m.onnx -o q.onnx --scheme int8 --data images.npz --accuracy 0.005 --metric top-1
+sardonyx quantize m.onnx -o q.onnx --scheme mixed --size 0.25 --data calibration.npz
 sardonyx quantize m.onnx --algorithm gptq --data batch_0.npz --data batch_1.npz --report
 
-Without -o, prints the report and writes nothing.  A layer that is slower so on this machine stays as it is, unless
+A model with external data is written with external data.  Without -o, prints the report and writes nothing.  A layer that is slower so on this machine stays as it is, unless
 `--force` says otherwise.
 """
 
@@ -23,13 +24,14 @@ from sardonyx._src.cli.output.destinations import report_to
 from sardonyx._src.cli.output.models import add_json, add_out, set_model_version, write_model
 from sardonyx._src.cli.output.progress import progress
 from sardonyx._src.cli.output.streams import printable
+from sardonyx._src.cli.output.summary import locations, weights
 from sardonyx._src.cli.output.tables import format_table, line_width
 from sardonyx._src.measure.feeds import ports_of
 from sardonyx._src.quantize.api import quantize
 from sardonyx._src.quantize.schemes.table import SCHEMES
 
 HELP = "quantize a model: weights of 4 or 8 bits, or integers throughout"
-COLUMNS = ("dB", "weight", "layer")
+COLUMNS = ("dB", "bits", "weight", "layer")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,9 +40,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     summaries = "; ".join(f"{name}: {entry.summary}" for name, entry in SCHEMES.items())
     parser.add_argument("--scheme", choices=SCHEMES, default="int4", help=f"{summaries} (%(default)s)")
     parser.add_argument(
-        "--algorithm", metavar="NAME", help="how weights are rounded: nearest, clipped or gptq (clipped)"
-    )
-    parser.add_argument(
         "--data",
         action="append",
         default=[],
@@ -48,14 +47,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="calibration data: inputs as for `sardonyx run`, of one run or of the rows of many; may be repeated",
     )
     parser.add_argument(
-        "--block",
-        type=int,
-        metavar="N",
-        help="terms of a sum that share a scale, a power of two; 0 for all (32)",
+        "--format",
+        metavar="NAME",
+        help="qdq; com.microsoft for MatMulNBits and GatherBlockQuantized; of int8, qoperator for QLinearConv and "
+        "QLinearMatMul (qdq)",
     )
-    parser.add_argument(
-        "--asymmetric", action="store_true", help="unsigned integers with a zero point for each block"
-    )
+    add_weight_arguments(parser)
     add_integer_arguments(parser)
     parser.add_argument(
         "--nodes",
@@ -85,6 +82,40 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser, "the report")
 
 
+def add_weight_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the schemes of weights alone."""
+    group = parser.add_argument_group("weights alone: int4, int8-weights and mixed")
+    group.add_argument(
+        "--algorithm",
+        metavar="NAME",
+        help="how they are rounded: nearest, clipped, hqq, awq, gptq or adaround (clipped)",
+    )
+    group.add_argument(
+        "--block",
+        type=int,
+        metavar="N",
+        help="terms of a sum that share a scale, a power of two; 0 for all (32)",
+    )
+    group.add_argument(
+        "--asymmetric", action="store_true", help="unsigned integers with a zero point for each block"
+    )
+    group.add_argument(
+        "--outliers",
+        type=float,
+        metavar="SHARE",
+        help="of the terms of MatMul: they keep floats, in a second small product, where that is not slower (0)",
+    )
+    group.add_argument(
+        "--size", type=float, metavar="SHARE", help="of mixed: at most this share of the original's size"
+    )
+    group.add_argument(
+        "--signal-to-noise",
+        type=float,
+        metavar="DB",
+        help="of mixed: at least this ratio of each output and its error, in decibels",
+    )
+
+
 def add_integer_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of static int8."""
     group = parser.add_argument_group("static int8")
@@ -100,9 +131,6 @@ def add_integer_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         default=None,
         help="subtract the mean error of rounded weights",
-    )
-    group.add_argument(
-        "--format", metavar="NAME", help="qdq, or qoperator for QLinearConv and QLinearMatMul (qdq)"
     )
     group.add_argument(
         "--pairs",
@@ -139,6 +167,9 @@ def run(args: argparse.Namespace) -> int:
             equalize=args.equalize,
             bias_correction=args.bias_correction,
             format=args.format,
+            outliers=args.outliers,
+            size=args.size,
+            signal_to_noise=args.signal_to_noise,
             pairs=args.pairs,
             accuracy=args.accuracy,
             metric=args.metric,
@@ -154,8 +185,9 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write(json.dumps(result.report.as_json(), indent=1) + "\n")
     else:
         rows = result.report.rows() if args.report or args.out is None else []
-        table = format_table(COLUMNS, rows, 1, line_width()) if rows else ()
+        table = format_table(COLUMNS, rows, 2, line_width()) if rows else ()
         report_to(args, "".join(f"{printable(line)}\n" for line in (*table, *result.report.summary())))
     if args.out is not None:
-        write_model(result.model, args)
+        has_data = any(True for _ in locations(weights(model)))
+        write_model(result.model, args, external=True if has_data else None)
     return 0

@@ -41,6 +41,8 @@ def quantize(
     outliers: float | None = None,
     size: float | None = None,
     signal_to_noise: float | None = None,
+    keep_types: bool | None = None,
+    bound: float | None = None,
     nodes: Iterable[str] = (),
     exclude: Iterable[str] = (),
     force: bool = False,
@@ -54,7 +56,8 @@ def quantize(
     scheme: "int4" or "int8-weights": the weights of MatMul, Gemm, Gather, Conv and recurrences as integers of 4 or 8 bits, which
         DequantizeLinear of ai.onnx 21 reads; activations stay as they are.  "mixed": 4 bits, 8 bits or none, layer by layer.
         "int8": weights and activations of Conv, Gemm and MatMul in 8 bits, with ranges of the calibration data;
-        "int8-dynamic": with ranges that each run measures.
+        "int8-dynamic": with ranges that each run measures.  "float16", "bfloat16": weights and arithmetic in half
+        precision, where all numbers fit; "float32": the reverse.
     data: feeds like those of later runs, or an iterable of feeds; those of more rows than the model takes are cut.  Errors are
         measured with them, and ranges; "awq", "gptq" and "adaround" reduce the errors.  Random without.
     format: "qdq" (the default); "com.microsoft": MatMulNBits and GatherBlockQuantized; of "int8": "qoperator" for QLinearConv
@@ -82,6 +85,11 @@ def quantize(
         largest element is at another place), or what a function of the outputs of all runs loses, whose result is to be high.
     resume: the path of a file with losses that were measured, with which an interrupted search goes on.
 
+    Of "float16" and "bfloat16":
+    keep_types: whether inputs and outputs of the model keep their types (the default); also of "float32".
+    bound: the least signal-to-noise ratio of an output in decibels (40 and 25); nodes with the largest errors stay in float32
+        until it holds.
+
     nodes, exclude: patterns of the names of nodes and weights, as `*attn*`: which are quantized, and which are not.
     force: also quantize layers and models that are slower so on this machine.
     rounds: bursts of calls in which the model is timed before and after; 0 for none.
@@ -108,6 +116,8 @@ def quantize(
         "outliers": outliers,
         "size": size,
         "signal_to_noise": signal_to_noise,
+        "keep_types": keep_types,
+        "bound": bound,
     }
     require_options(scheme, options)
     require_flag("force", force)
@@ -135,6 +145,8 @@ def quantize(
         outliers=outliers,
         size=size,
         signal_to_noise=signal_to_noise,
+        keep_types=keep_types,
+        bound=bound,
     )
     original = resolve_model(model)
     prepared = prepare(original, SCHEMES[scheme].operator_set)

@@ -10,7 +10,7 @@ import numpy as np
 from sardonyx._src.arguments import require_mapping, require_type
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InputError
-from sardonyx._src.ir import Array, Model
+from sardonyx._src.ir import Array, Model, SequenceType, TensorType, Type
 from sardonyx._src.measure.feeds import complete_feeds, ports_of
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.session.session_values import SessionValue
@@ -89,3 +89,17 @@ def first_size(port: SessionValue) -> object:
     """The declared number of rows of an input: a number, or None if any fits."""
     first = port.shape[0] if port.shape else None
     return first if isinstance(first, int) else None
+
+
+def feeds_in_types(model: Model, feeds: Feeds) -> dict[str, RuntimeValue]:
+    """The feeds with floats in the element types that the inputs of a model have, which a scheme may have changed."""
+    types = {value.name: value.type for value in model.graph.inputs}
+    return {name: in_type(value, types.get(name)) for name, value in feeds.items()}
+
+
+def in_type(value: RuntimeValue, type: Type | None) -> RuntimeValue:
+    if isinstance(value, list) and isinstance(type, SequenceType):
+        return [array for item in value if isinstance(array := in_type(item, type.elem), np.ndarray)]
+    if isinstance(value, np.ndarray) and isinstance(type, TensorType) and type.dtype.is_float:
+        return value.astype(type.dtype.numpy, copy=False)
+    return value

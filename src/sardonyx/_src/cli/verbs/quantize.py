@@ -5,6 +5,7 @@ sardonyx quantize m.onnx -o q.onnx --scheme int8-weights --except '*lm_head*'
 sardonyx quantize m.onnx -o q.onnx --scheme int8 --data images.npz --ranges percentile
 sardonyx quantize m.onnx -o q.onnx --scheme int8 --data images.npz --accuracy 0.005 --metric top-1
 sardonyx quantize m.onnx -o q.onnx --scheme mixed --size 0.25 --data calibration.npz
+sardonyx quantize m.onnx -o h.onnx --scheme float16 --io half --data calibration.npz
 sardonyx quantize m.onnx --algorithm gptq --data batch_0.npz --data batch_1.npz --report
 
 A model with external data is written with external data.  Without -o, prints the report and writes nothing.  A layer that is slower so on this machine stays as it is, unless
@@ -32,6 +33,7 @@ from sardonyx._src.quantize.schemes.table import SCHEMES
 
 HELP = "quantize a model: weights of 4 or 8 bits, or integers throughout"
 COLUMNS = ("dB", "bits", "weight", "layer")
+HALF_SCHEMES = ("float16", "bfloat16")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,6 +56,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_weight_arguments(parser)
     add_integer_arguments(parser)
+    parser.add_argument(
+        "--io",
+        choices=("half", "float32"),
+        help="types of inputs and outputs, of float16, bfloat16 and float32 (as they are)",
+    )
+    parser.add_argument(
+        "--bound",
+        type=float,
+        metavar="DB",
+        help="least signal-to-noise ratio of an output, of float16 (40) and bfloat16 (25)",
+    )
     parser.add_argument(
         "--nodes",
         action="append",
@@ -174,6 +187,8 @@ def run(args: argparse.Namespace) -> int:
             accuracy=args.accuracy,
             metric=args.metric,
             resume=args.resume,
+            keep_types=None if args.io is None else (args.io == "half") != (args.scheme in HALF_SCHEMES),
+            bound=args.bound,
             nodes=args.nodes,
             exclude=args.exclude,
             force=args.force,

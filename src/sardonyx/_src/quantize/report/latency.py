@@ -11,6 +11,7 @@ from functools import partial
 from sardonyx._src.ir import Model
 from sardonyx._src.measure.timing import interleave_calls
 from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.quantize.calibration import feeds_in_types
 from sardonyx._src.quantize.sessions import open_session, tensor_bytes
 
 ROUNDS = 7  # of bursts of calls
@@ -40,7 +41,7 @@ def measure_together(parts: Sequence[tuple[Model, Mapping[str, RuntimeValue]]], 
     """The median seconds of a run of each model with its feeds."""
     with ExitStack() as stack:
         calls = {
-            str(number): partial(stack.enter_context(open_session(model)).run, feeds)
+            str(number): partial(stack.enter_context(open_session(model)).run, feeds_in_types(model, feeds))
             for number, (model, feeds) in enumerate(parts)
         }
         samples = interleave_calls(calls, rounds, lambda: None)

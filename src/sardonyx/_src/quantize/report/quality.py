@@ -9,7 +9,7 @@ import numpy as np
 
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Array, Model
-from sardonyx._src.quantize.calibration import CalibrationData
+from sardonyx._src.quantize.calibration import CalibrationData, feeds_in_types
 from sardonyx._src.quantize.sessions import open_session
 
 
@@ -36,11 +36,17 @@ class ErrorSums:
         self.rows = self.changed = 0
 
     def add(self, expected: Array, actual: Array) -> None:
-        """Adds the error of a run; that of another shape, which elements have decided, is no number."""
+        """Adds the error of a run; that of another shape, which elements have decided, is no number.
+
+        Infinities and NaN that are the same in both have no error.
+        """
         if expected.shape != actual.shape:
             self.noise = self.largest = math.nan
             return
-        wide, error = expected.astype(np.float64), actual.astype(np.float64) - expected.astype(np.float64)
+        wide, narrow = expected.astype(np.float64), actual.astype(np.float64)
+        is_same = (wide == narrow) | (np.isnan(wide) & np.isnan(narrow))
+        error = np.subtract(narrow, wide, where=~is_same, out=np.zeros(np.shape(wide)))
+        wide = np.where(np.isfinite(wide), wide, 0.0)
         self.signal += float(np.vdot(wide, wide))
         self.noise += float(np.vdot(error, error))
         self.largest = max(self.largest, float(np.abs(error).max(initial=0.0)))
@@ -78,7 +84,7 @@ def run_all(model: Model, data: CalibrationData) -> Iterator[dict[str, Array]]:
     """The outputs of floats of each run."""
     with open_session(model) as session:
         for feeds in data.runs:
-            outputs = session.run(feeds).items()
+            outputs = session.run(feeds_in_types(model, feeds)).items()
             yield {name: x for name, x in outputs if isinstance(x, np.ndarray) and is_float(x)}
 
 

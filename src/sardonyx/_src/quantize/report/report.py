@@ -11,13 +11,15 @@ from sardonyx._src.ir import Model
 from sardonyx._src.measure.quantities import pluralize, quantity
 from sardonyx._src.quantize.report.quality import OutputQuality
 
+SLOWER = 0.95  # of the speed of the original: a smaller difference is noise
+
 
 @dataclass(frozen=True, slots=True)
 class LayerReport:
     """A layer that was quantized.
 
     layer: the name of its first node.
-    shape: of its weight.
+    shape: of its weight; empty for none.
     signal_to_noise: the ratio of its result and of the result's error over the calibration data, in decibels, if its operands
         are exact.
     bits: of the integers of its weight, where layers may differ; else 0.
@@ -75,6 +77,8 @@ class QuantizationReport:
         first, second = (1e3 * value for value in self.seconds)
         if not math.isnan(first):
             yield f"a run on this machine: {first:.3g} ms -> {second:.3g} ms ({self.speed:.2f} times as fast)"
+        if self.speed < SLOWER:
+            yield "slower on this machine than the original: use it for its size, or on other machines"
         data = "random data, which say little" if self.is_random else pluralize(self.runs, "run")
         for output in self.outputs:
             classes = (

@@ -63,6 +63,8 @@ class SchemeSettings:
     outliers: float | None = None
     size: float | None = None
     signal_to_noise: float | None = None
+    keep_types: bool | None = None
+    bound: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

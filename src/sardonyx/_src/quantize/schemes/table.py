@@ -12,6 +12,7 @@ from sardonyx._src.quantize.schemes.scheme import Scheme
 WEIGHTS = "sardonyx._src.quantize.schemes.weights"
 INT8 = "sardonyx._src.quantize.schemes.int8"
 INT8_DYNAMIC = "sardonyx._src.quantize.schemes.int8_dynamic"
+PRECISION = "sardonyx._src.quantize.schemes.precision"
 
 STATIC_OPTIONS = "ranges activations equalize bias_correction format pairs accuracy metric resume".split()
 MIXED = "sardonyx._src.quantize.schemes.mixed"
@@ -54,4 +55,14 @@ SCHEMES: Mapping[str, SchemeEntry] = {
     "int8": SchemeEntry(INT8, "quantize_static", "weights and activations of 8 bits", 13, STATIC_OPTIONS),
     # DynamicQuantizeLinear is of set 11.
     "int8-dynamic": SchemeEntry(INT8_DYNAMIC, "quantize_dynamic", "int8 with the ranges of each run", 11, ()),
+    "float16": SchemeEntry(
+        PRECISION, "quantize_float16", "weights and arithmetic in float16", 1, ("keep_types", "bound")
+    ),
+    # Convolutions and most other operators have bfloat16 from set 22 on.
+    "bfloat16": SchemeEntry(
+        PRECISION, "quantize_bfloat16", "weights and arithmetic in bfloat16", 22, ("keep_types", "bound")
+    ),
+    "float32": SchemeEntry(
+        PRECISION, "quantize_float32", "float32 in the place of half precision", 1, ("keep_types",)
+    ),
 }

@@ -12,6 +12,7 @@ from sardonyx._src.quantize.schemes.scheme import Scheme
 WEIGHTS = "sardonyx._src.quantize.schemes.weights"
 INT8 = "sardonyx._src.quantize.schemes.int8"
 INT8_DYNAMIC = "sardonyx._src.quantize.schemes.int8_dynamic"
+FLOAT8 = "sardonyx._src.quantize.schemes.float8"
 PRECISION = "sardonyx._src.quantize.schemes.precision"
 
 STATIC_OPTIONS = "ranges activations equalize bias_correction format pairs accuracy metric resume".split()
@@ -65,4 +66,6 @@ SCHEMES: Mapping[str, SchemeEntry] = {
     "float32": SchemeEntry(
         PRECISION, "quantize_float32", "float32 in the place of half precision", 1, ("keep_types",)
     ),
+    # QuantizeLinear and DequantizeLinear have float8 from set 19 on.
+    "float8": SchemeEntry(FLOAT8, "quantize_float8", "weights in float8e4m3fn", 19, ("activations",)),
 }

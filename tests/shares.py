@@ -36,6 +36,8 @@ LONG = {
     "proto/test_binary_laws": 4,
     "proto/test_json": 4,
     "proto/test_text_round_trip": 4,
+    "quantize/test_half_official": 8,
+    "quantize/test_half_random": 4,
     "runtime/test_machine_library": 4,
     "serve/test_framing": 3,
     "serve/test_hostile": 3,

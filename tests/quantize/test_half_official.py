@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 import onnx
 import pytest
@@ -23,7 +24,10 @@ HALF = (DataType.FLOAT16, DataType.BFLOAT16)
 
 def feeds_of(case: OfficialCase, model: Model) -> list[Mapping[str, RuntimeValue]]:
     names = [value.name for value in model.graph.inputs]
-    return [dict(zip(names, inputs, strict=False)) for inputs, _ in case.data_sets(model)]  # type: ignore[misc]
+    return [
+        dict(zip(names, cast("list[RuntimeValue]", inputs), strict=False))
+        for inputs, _ in case.data_sets(model)
+    ]
 
 
 @pytest.mark.parametrize("scheme", ["float16", "bfloat16", "float32"])

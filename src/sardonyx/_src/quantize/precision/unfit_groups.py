@@ -47,8 +47,9 @@ def why_not_operator(node: Node, op: OperatorTraits, group: TypeGroup, change: C
     if change.narrows:
         for attribute in attributes:
             number = attribute.value
-            is_number = attribute.type is AttributeType.FLOAT and isinstance(number, float)
-            if is_number and (why := why_not_number(number, change.target)):
+            if attribute.type is not AttributeType.FLOAT or not isinstance(number, float):
+                continue
+            if why := why_not_number(number, change.target):
                 return f"its {attribute.name} {why}"
     return ""
 

@@ -31,7 +31,7 @@ from sardonyx._src.measure.feeds import ports_of
 from sardonyx._src.quantize.api import quantize
 from sardonyx._src.quantize.schemes.table import SCHEMES
 
-HELP = "quantize a model: weights of 4 or 8 bits, or integers throughout"
+HELP = "quantize a model: weights of 4 or 8 bits, integers or half precision throughout"
 COLUMNS = ("dB", "bits", "weight", "layer")
 HALF_SCHEMES = ("float16", "bfloat16")
 
@@ -135,7 +135,7 @@ def add_integer_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--ranges", metavar="NAME", help="of activations: min-max, percentile, entropy or mse (min-max)"
     )
-    group.add_argument("--activations", metavar="TYPE", help="uint8 or int8 (uint8)")
+    group.add_argument("--activations", metavar="TYPE", help="uint8 or int8 (uint8); float8 of the scheme float8")
     group.add_argument(
         "--equalize", metavar="NAME", help="smooth (SmoothQuant) or cross-layer: make ranges equal before"
     )

@@ -49,7 +49,7 @@ def print_models(scheme: str) -> None:
     for name in FOLDERS:
         model, (inputs, _) = sx.load(MODELS / name / "model.onnx"), reference(MODELS / name)
         try:
-            report = sx.quantize(model, scheme, data=[inputs]).report  # type: ignore[list-item]
+            report = sx.quantize(model, scheme, data=[inputs]).report
         except SardonyxError as error:
             print(f"{name}: {type(error).__name__}: {error}")
             continue

@@ -74,3 +74,16 @@ def test_mixed_bits_and_external_data(path: Path, capsys: pytest.CaptureFixture[
     assert "q.onnx.data" in printed and "   8  64 x 48" in printed
     assert out.with_name("q.onnx.data").stat().st_size >= 64 * 48
     assert [node.op_type for node in sx.load(out).graph.nodes] == ["MatMulNBits"]
+
+
+def test_types_of_inputs_and_outputs_are_chosen(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    half, back = path.with_name("h.onnx"), path.with_name("b.onnx")
+    data = str(path.with_name("data.npz"))
+    assert (
+        main(["quantize", str(path), "-o", str(half), "--scheme", "float16", "--io", "half", "--data", data])
+        == 0
+    )
+    assert str(sx.load(half).graph.inputs[0].type) == "float16[N,64]"
+    assert main(["quantize", str(half), "-o", str(back), "--scheme", "float32", "--io", "half"]) == 0
+    assert [node.op_type for node in sx.load(back).graph.nodes] == ["Cast", "MatMul", "Cast"]
+    assert "1 layer quantized" in capsys.readouterr().out

@@ -13,9 +13,8 @@ LEAST_WEIGHTS = 1 << 10
 
 def settle(groups: TypeGroups) -> None:
     """Spreads reasons over nodes and over values that no Cast converts, then avoids Casts that change nothing."""
-    while any([spread_over_nodes(groups), spread_over_lists(groups)]):
-        pass
-    while any([follow_operands(groups), follow_readers(groups), join_islands(groups)]):
+    rules = (spread_over_nodes, spread_over_lists, follow_operands, follow_readers, join_islands)
+    while any(rule(groups) for rule in rules):
         pass
 
 
@@ -34,7 +33,7 @@ def spread_over_nodes(groups: TypeGroups) -> bool:
 def spread_over_lists(groups: TypeGroups) -> bool:
     """Sequences and optionals, which no Cast converts, have one type wherever they are read."""
     changed = False
-    values = {value for group in groups.all for value in (*group.results, *group.operands())}
+    values = dict.fromkeys(value for group in groups.all for value in (*group.results, *group.operands()))
     for value in values:
         if isinstance(value.type, TensorType):
             continue

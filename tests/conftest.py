@@ -36,6 +36,7 @@ FUZZ = (
     "compile/test_operand_roles",
     "compile/test_unkind_graphs",
     "fuzz/test_size_mutants",
+    "quantize/test_half_random",
     "rewrite/test_hostile_rewriting",
     "rewrite/test_random",
     "runtime/test_fault_location",

@@ -80,7 +80,6 @@ FILES_THAT_NAME_OPERATORS = {
     "rewrite/support/splits.py": "emits Splits",
     "score/model/zip_maps.py": "removes one operator, ZipMap",
     "quantize/precision/subgraph_groups.py": "the links of four operators with their subgraphs",
-    "quantize/precision/retyping.py": "inserts Casts",
     "quantize/schemes/float8.py": "writes one pattern, pairs of quantization",
     "measure/products.py": "the table of the multiply-adds of products, one line each",
     "quantize/activations/placement.py": "the tables of operators that select elements, and that clip as integers do",

@@ -14,7 +14,7 @@ from sardonyx._src.ir import Array, OptionalType, SequenceType, Tensor, TensorTy
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class FloatLimits:
     """The range of a float type.
 
     largest: its largest number.
@@ -41,11 +41,11 @@ class Change:
 
 
 @cache
-def limits(dtype: DataType) -> Limits:
+def limits(dtype: DataType) -> FloatLimits:
     import ml_dtypes  # lazy: few runs change element types
 
     info = ml_dtypes.finfo(dtype.numpy)
-    return Limits(float(info.max), float(info.smallest_normal), float(info.smallest_subnormal))
+    return FloatLimits(float(info.max), float(info.smallest_normal), float(info.smallest_subnormal))
 
 
 def dtype_of(type: Type | None) -> DataType | None:

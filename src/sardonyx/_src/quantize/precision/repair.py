@@ -1,6 +1,6 @@
 """Nodes return to their old element type until the error of each output is within a bound.
 
-Two kinds of nodes are found.  The own error of a node is what its result adds to the errors of its operands: nodes with large
+Two kinds of nodes are reached.  The own error of a node is what its result adds to the errors of its operands: nodes with large
 ones return.  A node that amplifies the errors of its operands, as a logarithm of a number near 1, returns with all that its
 operands are computed from.  With all nodes in the old type there is no error.
 """
@@ -99,15 +99,15 @@ class Candidates:
 
 def ancestors(node: Node) -> set[Node]:
     """A node of the main graph, and the nodes of the main graph on which it depends."""
-    found, pending = {node}, [node]
+    reached, pending = {node}, [node]
     while pending:
         current = pending.pop()
         captured = [value for graph in current.subgraphs for value in captures(graph)]
         for value in (*current.inputs, *captured):
-            if value is not None and value.producer is not None and value.producer not in found:
-                found.add(value.producer)
+            if value is not None and value.producer is not None and value.producer not in reached:
+                reached.add(value.producer)
                 pending.append(value.producer)
-    return found
+    return reached
 
 
 def missed_outputs(model: Model, errors: ValueErrors, bound: float) -> list[str]:

@@ -12,20 +12,20 @@ from sardonyx._src.rewrite.engine.view import View
 
 def size_values(view: View) -> set[Value]:
     """The values of the main graph and its subgraphs that depend on sizes and constants alone, and on a size."""
-    found: set[Value] = set()
+    derived: set[Value] = set()
     for node in nodes(view.model.graph):
         operator = view.operator_of(node)
         if operator is None or node.subgraphs:
             continue
-        if operator.op.reads_shape or depends_on_sizes(view, node, operator.op, found):
-            found.update(node.outputs)
-    return found
+        if operator.op.reads_shape or depends_on_sizes(view, node, operator.op, derived):
+            derived.update(node.outputs)
+    return derived
 
 
-def depends_on_sizes(view: View, node: Node, op: OperatorTraits, found: set[Value]) -> bool:
+def depends_on_sizes(view: View, node: Node, op: OperatorTraits, derived: set[Value]) -> bool:
     data = [node.inputs[slot] for slot in data_inputs(node, op)]
     given = [value for value in data if value is not None and view.tensor(value) is None]
-    return bool(given) and all(value in found for value in given)
+    return bool(given) and all(value in derived for value in given)
 
 
 def data_inputs(node: Node, op: OperatorTraits) -> Sequence[int]:

@@ -13,14 +13,14 @@ FIRST_SCAN_WITHOUT_LENGTHS = 9  # before, input 0 of a Scan has the lengths of i
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class SubgraphLink:
     """Values that have one type: `reads` are passed on as `results`."""
 
     reads: list[Place]
     results: list[Value]
 
 
-def links_of(node: Node, version: int) -> list[Link] | None:
+def links_of(node: Node, version: int) -> list[SubgraphLink] | None:
     """The links of a node with subgraphs; None if its operator is not known here, or its subgraphs do not match."""
     bodies = node.subgraphs
     match node.op_type if not node.domain else "":
@@ -36,12 +36,12 @@ def links_of(node: Node, version: int) -> list[Link] | None:
     return None
 
 
-def branch_links(node: Node) -> list[Link] | None:
+def branch_links(node: Node) -> list[SubgraphLink] | None:
     """Each output of an If is that output of the branch that runs."""
     if any(len(branch.outputs) != len(node.outputs) for branch in node.subgraphs):
         return None
     return [
-        Link([(branch, slot) for branch in node.subgraphs], [output])
+        SubgraphLink([(branch, slot) for branch in node.subgraphs], [output])
         for slot, output in enumerate(node.outputs)
     ]
 
@@ -52,7 +52,7 @@ def scan_states(node: Node) -> int:
     return len(node.inputs) - scanned if isinstance(scanned, int) else 0
 
 
-def body_links(node: Node, body: Graph, first: int, states: int, skipped: int) -> list[Link] | None:
+def body_links(node: Node, body: Graph, first: int, states: int, skipped: int) -> list[SubgraphLink] | None:
     """The links of a node that runs a body any number of times.
 
     first: the first of its inputs with a value that the body gets, after inputs that control the iterations.
@@ -63,7 +63,8 @@ def body_links(node: Node, body: Graph, first: int, states: int, skipped: int) -
     if offset < 0 or states < 0 or len(body.outputs) != len(node.outputs) + skipped:
         return None
     links = [
-        Link([(node, slot)], [body.inputs[slot - first + offset]]) for slot in range(first, len(node.inputs))
+        SubgraphLink([(node, slot)], [body.inputs[slot - first + offset]])
+        for slot in range(first, len(node.inputs))
     ]
     for slot, output in enumerate(node.outputs):
         inner: Sequence[Place] = [(body, slot + skipped)]
@@ -71,5 +72,5 @@ def body_links(node: Node, body: Graph, first: int, states: int, skipped: int) -
             links[slot].reads.extend(inner)
             links[slot].results.append(output)
         else:
-            links.append(Link(list(inner), [output]))
+            links.append(SubgraphLink(list(inner), [output]))
     return links

@@ -30,7 +30,7 @@ class TypeGroup:
 
     node: whose signature binds them; None for an input or output of the model.
     changes: whether they get the new element type.
-    attributes: the attributes by which the node is told the type of results that no input determines.
+    attributes: state the type of results that no input determines.
     why: why they do not; "" if nothing prevents it.
     is_reported: whether the reason is worth a line of the report.
     spreads: whether it concerns all groups of the node.

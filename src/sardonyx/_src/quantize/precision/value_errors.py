@@ -38,7 +38,7 @@ def value_errors(original: Model, changed: Model, data: CalibrationData) -> Valu
     for feeds in data.runs[:MOST_RUNS]:
         held = Holder(original)
         expected = first.run(feeds, held.observe)
-        comparison = Comparison(changed, held.arrays, sums)
+        comparison = ValueComparer(changed, held.arrays, sums)
         actual = second.run(feeds_in_types(changed, feeds), comparison.observe)
         for name, value in expected.items():
             add_output(name, value, actual[name], sums, unequal)
@@ -61,7 +61,7 @@ class Holder:
                     self.arrays[value.name] = result
 
 
-class Comparison:
+class ValueComparer:
     """Compares the values of a run with those that are held."""
 
     def __init__(self, model: Model, arrays: Mapping[str, Array], sums: dict[str, ErrorSums]) -> None:
@@ -85,8 +85,8 @@ def add_output(
 ) -> None:
     """Adds the error of an output; one of another kind or shape differs in all elements."""
     if isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
-        for one, other in zip(expected, actual, strict=True):
-            add_output(name, one, other, sums, unequal)
+        for exact, rounded in zip(expected, actual, strict=True):
+            add_output(name, exact, rounded, sums, unequal)
     elif not isinstance(expected, np.ndarray) or not isinstance(actual, np.ndarray):
         unequal[name] = max(unequal.get(name, 0.0), float(expected != actual))
     elif expected.shape != actual.shape:

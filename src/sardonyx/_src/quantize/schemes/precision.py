@@ -58,7 +58,7 @@ def quantize_float32(model: Model, data: CalibrationData, settings: SchemeSettin
 
 
 def narrow(model: Model, data: CalibrationData, settings: SchemeSettings, target: DataType) -> SchemeResult:
-    """Floats of 32 bits become floats of 16 bits, where numbers fit and the outputs stay within the bound."""
+    """Half precision in the place of float32, where numbers fit and the outputs stay within the bound."""
     bound = BOUNDS[target] if settings.bound is None else settings.bound
     require_number("bound", bound)
     change, keep_types = Change((DataType.FLOAT,), target), keeps_types(settings)

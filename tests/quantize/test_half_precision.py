@@ -104,6 +104,14 @@ def test_the_reverse_has_float32_weights_and_no_casts() -> None:
     np.testing.assert_allclose(y, powers / powers.sum(axis=1, keepdims=True), rtol=1e-5)
 
 
+def test_the_reverse_removes_casts_at_the_borders() -> None:
+    back = quantized(quantized(classifier()).model, "float32")
+    assert sorted(operators(back.model)).count("Cast") <= 1, "one that defines an output may stay"
+    assert {v.initializer.dtype for v in back.model.graph.initializers.values() if v.initializer} == {
+        DataType.FLOAT
+    }
+
+
 def test_values_that_overflow_stay() -> None:
     b = sx.Builder(opset=17)
     x = b.input("x", "float32", ["N", 16])

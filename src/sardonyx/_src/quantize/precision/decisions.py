@@ -137,5 +137,7 @@ def is_surrounded(groups: TypeGroups, island: Sequence[TypeGroup]) -> bool:
     tensors = [tensor for value in operands if (tensor := groups.edit.tensor(value)) is not None]
     around = [other for group in island for other in neighbors(groups, group)]
     is_inner = all(other is None or other.node is not None for other in (*island, *around))
+    if all(other is None or other.changes for other in around):
+        return False  # nothing that keeps its type is near
     is_constant = len(tensors) == len(operands)  # then the results are weights of the others
     return is_inner and (is_constant or sum(tensor.size for tensor in tensors) < LEAST_WEIGHTS)

@@ -86,8 +86,18 @@ def test_case(case: Case) -> None:
 @pytest.mark.parametrize(
     ("op", "inputs", "attributes", "message"),
     [
-        ("Adagrad", [R, FIRST, X, G], {}, "the number of tensors, gradients and states must be a multiple of 3; got 2"),
-        ("Adam", [R, FIRST, X, G, V0], {}, "the number of tensors, gradients and states must be a multiple of 4; got 3"),
+        (
+            "Adagrad",
+            [R, FIRST, X, G],
+            {},
+            "the number of tensors, gradients and states must be a multiple of 3; got 2",
+        ),
+        (
+            "Adam",
+            [R, FIRST, X, G, V0],
+            {},
+            "the number of tensors, gradients and states must be a multiple of 4; got 3",
+        ),
         (
             "Adagrad",
             [R, FIRST, X, G, H[:1]],

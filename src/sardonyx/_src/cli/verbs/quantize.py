@@ -135,7 +135,9 @@ def add_integer_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--ranges", metavar="NAME", help="of activations: min-max, percentile, entropy or mse (min-max)"
     )
-    group.add_argument("--activations", metavar="TYPE", help="uint8 or int8 (uint8); float8 of the scheme float8")
+    group.add_argument(
+        "--activations", metavar="TYPE", help="uint8 or int8 (uint8); float8 of the scheme float8"
+    )
     group.add_argument(
         "--equalize", metavar="NAME", help="smooth (SmoothQuant) or cross-layer: make ranges equal before"
     )

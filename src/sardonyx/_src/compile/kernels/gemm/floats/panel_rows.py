@@ -227,7 +227,9 @@ def add_products(
     offset = terms.first if unit.a_step is None else terms.first * unit.a_step
     addresses = [b.gep(unit.a, start + offset) for start in starts]
     if terms.has_next and m.arithmetic.accumulate is not None:
-        accumulate(m, addresses, panel, terms.count, prefetch=share_of_next_panels(m, unit, block, panel, terms))
+        accumulate(
+            m, addresses, panel, terms.count, prefetch=share_of_next_panels(m, unit, block, panel, terms)
+        )
     elif terms.has_next:
         accumulate_terms(m, addresses, panel, block, terms, unit.a_step)
     else:

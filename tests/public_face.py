@@ -208,6 +208,13 @@ def quantization_report() -> sx.QuantizationReport:
     return sx.QuantizationReport(**report_fields())  # type: ignore[arg-type]
 
 
+# Of `sx.quantize`; tests/quantize/test_wrong_options.py tries them with schemes that have them.
+OPTIONS_OF_OTHER_SCHEMES = (
+    "ranges", "activations", "equalize", "bias_correction", "format", "pairs", "accuracy", "metric", "resume", "size",
+    "signal_to_noise", "keep_types", "bound",
+)  # fmt: skip
+
+
 def quantize_options() -> dict[str, object]:
     return {
         "model": model(),
@@ -216,6 +223,8 @@ def quantize_options() -> dict[str, object]:
         "algorithm": "nearest",
         "block": 32,
         "symmetric": True,
+        "outliers": 0.0,
+        **dict.fromkeys(OPTIONS_OF_OTHER_SCHEMES),
         "nodes": ["a*"],
         "exclude": ["b*"],
         "force": True,

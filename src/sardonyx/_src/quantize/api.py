@@ -57,7 +57,7 @@ def quantize(
         DequantizeLinear of ai.onnx 21 reads; activations stay as they are.  "mixed": 4 bits, 8 bits or none, layer by layer.
         "int8": weights and activations of Conv, Gemm and MatMul in 8 bits, with ranges of the calibration data;
         "int8-dynamic": with ranges that each run measures.  "float16", "bfloat16": weights and arithmetic in half
-        precision, where all numbers fit; "float32": the reverse.
+        precision, where all numbers fit; "float32": the reverse.  "float8": weights in float8e4m3fn, with a scale for each channel.
     data: feeds like those of later runs, or an iterable of feeds; those of more rows than the model takes are cut.  Errors are
         measured with them, and ranges; "awq", "gptq" and "adaround" reduce the errors.  Random without.
     format: "qdq" (the default); "com.microsoft": MatMulNBits and GatherBlockQuantized; of "int8": "qoperator" for QLinearConv
@@ -76,7 +76,7 @@ def quantize(
 
     Of "int8":
     ranges: of activations: "min-max" (the default), "percentile", "entropy" or "mse".
-    activations: "uint8" (the default) or "int8".
+    activations: "uint8" (the default) or "int8"; of "float8": "float8" rounds activations, too.
     equalize: "smooth" (SmoothQuant) or "cross-layer": the model is made easier to quantize, and computes the same.
     bias_correction: whether the mean error of rounded weights is subtracted from biases.
     pairs: "fused" (the default), or "all": results of layers are quantized, too, as onnxruntime needs it for Conv.
@@ -100,26 +100,6 @@ def quantize(
     that cannot be converted to the scheme's operator set, and what sessions raise.
     """
     require_choice("scheme", scheme, tuple(SCHEMES))
-    options: dict[str, object] = {
-        "algorithm": algorithm,
-        "block": block,
-        "symmetric": symmetric,
-        "ranges": ranges,
-        "activations": activations,
-        "equalize": equalize,
-        "bias_correction": bias_correction,
-        "format": format,
-        "pairs": pairs,
-        "accuracy": accuracy,
-        "metric": metric,
-        "resume": resume,
-        "outliers": outliers,
-        "size": size,
-        "signal_to_noise": signal_to_noise,
-        "keep_types": keep_types,
-        "bound": bound,
-    }
-    require_options(scheme, options)
     require_flag("force", force)
     if progress is not None and not callable(progress):
         raise TypeError(f"progress must be a function or None; got {type_name(progress)}")
@@ -148,6 +128,7 @@ def quantize(
         keep_types=keep_types,
         bound=bound,
     )
+    require_options(settings)
     original = resolve_model(model)
     prepared = prepare(original, SCHEMES[scheme].operator_set)
     runs = calibration_data(prepared, data, seed, dims)
@@ -166,15 +147,15 @@ def quantize(
     return Quantization(result.model, report)
 
 
-def require_options(scheme: str, options: Mapping[str, object]) -> None:
+def require_options(settings: SchemeSettings) -> None:
     """Raises InputError for options that a scheme does not have."""
-    known = SCHEMES[scheme].options
-    for name, value in options.items():
+    known = SCHEMES[settings.scheme].options
+    options = dict.fromkeys(option for entry in SCHEMES.values() for option in entry.options)
+    for name in options:
+        value = getattr(settings, name)
         if value is not None and name not in known:
             owners = ", ".join(key for key, entry in SCHEMES.items() if name in entry.options)
-            what = (
-                f"{name} must be None for the scheme {scheme!r}; got {value!r}: it is an option of {owners}"
-            )
+            what = f"{name} must be None for the scheme {settings.scheme!r}; got {value!r}: it is an option of {owners}"
             raise InputError(what, name=name)
 
 

@@ -22,7 +22,7 @@ from sardonyx._src.quantize.activations.slower_layers import slower_model
 from sardonyx._src.quantize.calibration import CalibrationData
 from sardonyx._src.quantize.precision.element_types import limits
 from sardonyx._src.quantize.report.report import KeptLayer
-from sardonyx._src.quantize.schemes.scheme import SchemeResult, SchemeSettings
+from sardonyx._src.quantize.schemes.scheme import SchemeResult, SchemeSettings, or_default
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.engine.view import View
 
@@ -36,7 +36,7 @@ def quantize_float8(model: Model, data: CalibrationData, settings: SchemeSetting
 
     `settings.activations` "float8" also rounds their operands, with a scale for each tensor.
     """
-    require_choice("activations", settings.activations or "float8", ("float8",))
+    require_choice("activations", or_default(settings.activations, "float8"), ("float8",))
     layers, kept = choose_layers(View(model), settings.patterns)
     largest = largest_operands(model, layers, data) if settings.activations else {}
     edit = Edit(model.copy())

@@ -12,7 +12,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.quantize.accuracy.metrics import METRICS, Outputs
 from sardonyx._src.quantize.ranges.table import RANGES
-from sardonyx._src.quantize.schemes.scheme import SchemeSettings
+from sardonyx._src.quantize.schemes.scheme import SchemeSettings, or_default
 
 ACTIVATIONS: Mapping[str, DataType] = {"uint8": DataType.UINT8, "int8": DataType.INT8}
 EQUALIZATIONS = ("smooth", "cross-layer")
@@ -42,18 +42,17 @@ class StaticOptions:
     @classmethod
     def of(cls, settings: SchemeSettings) -> StaticOptions:
         options = cls(
-            settings.ranges or "min-max",
-            settings.activations or "uint8",
+            or_default(settings.ranges, "min-max"),
+            or_default(settings.activations, "uint8"),
             settings.equalize,
-            bool(settings.bias_correction),
-            settings.format or "qdq",
-            settings.pairs or "fused",
+            or_default(settings.bias_correction, False),
+            or_default(settings.format, "qdq"),
+            or_default(settings.pairs, "fused"),
             settings.accuracy,
             "mse" if settings.metric is None else settings.metric,
             settings.resume,
         )
         options.check()
-        require_flag("bias_correction", options.bias_correction)
         return options
 
     def check(self) -> None:
@@ -61,6 +60,7 @@ class StaticOptions:
         require_choice("activations", self.activations, tuple(ACTIVATIONS))
         require_choice("format", self.format, FORMATS)
         require_choice("pairs", self.pairs, PAIRS)
+        require_flag("bias_correction", self.bias_correction)
         if self.equalize is not None:
             require_choice("equalize", self.equalize, EQUALIZATIONS)
         if not callable(self.metric):

@@ -18,7 +18,7 @@ from sardonyx._src.quantize.precision.ranges import largest_magnitudes
 from sardonyx._src.quantize.precision.repair import RepairedModel, repair
 from sardonyx._src.quantize.precision.value_errors import ValueErrors, value_errors
 from sardonyx._src.quantize.report.report import KeptLayer, LayerReport
-from sardonyx._src.quantize.schemes.scheme import SchemeResult, SchemeSettings
+from sardonyx._src.quantize.schemes.scheme import SchemeResult, SchemeSettings, or_default
 from sardonyx._src.tools.inline import inline
 
 HALF_TYPES = (DataType.FLOAT16, DataType.BFLOAT16)
@@ -59,7 +59,7 @@ def quantize_float32(model: Model, data: CalibrationData, settings: SchemeSettin
 
 def narrow(model: Model, data: CalibrationData, settings: SchemeSettings, target: DataType) -> SchemeResult:
     """Half precision in the place of float32, where numbers fit and the outputs stay within the bound."""
-    bound = BOUNDS[target] if settings.bound is None else settings.bound
+    bound = or_default(settings.bound, BOUNDS[target])
     require_number("bound", bound)
     change, keep_types = Change((DataType.FLOAT,), target), keeps_types(settings)
     rules = TypeRules(change, settings.patterns, keep_types, largest_magnitudes(model, data))
@@ -72,7 +72,7 @@ def narrow(model: Model, data: CalibrationData, settings: SchemeSettings, target
 
 
 def keeps_types(settings: SchemeSettings) -> bool:
-    keep_types = True if settings.keep_types is None else settings.keep_types
+    keep_types = or_default(settings.keep_types, True)
     require_flag("keep_types", keep_types)
     return keep_types
 

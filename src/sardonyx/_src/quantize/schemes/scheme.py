@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from sardonyx._src.ir import Array, Model
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.quantize.calibration import CalibrationData
 from sardonyx._src.quantize.report.report import KeptLayer, LayerReport
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,11 @@ class SchemeResult:
 
 # Gets a model of at least the operator set of the scheme's entry in the table, and leaves it as it is.
 Scheme: TypeAlias = Callable[[Model, CalibrationData, SchemeSettings], SchemeResult]
+
+
+def or_default(option: T | None, default: T) -> T:
+    """The value of an option; the default if it was not given."""
+    return default if option is None else option
 
 
 def matches(names: Iterable[str], patterns: Sequence[str]) -> bool:

@@ -10,13 +10,13 @@ from sardonyx._src.dataclass import dataclass
 from sardonyx._src.quantize.schemes.scheme import Scheme
 
 WEIGHTS = "sardonyx._src.quantize.schemes.weights"
+MIXED = "sardonyx._src.quantize.schemes.mixed"
 INT8 = "sardonyx._src.quantize.schemes.int8"
 INT8_DYNAMIC = "sardonyx._src.quantize.schemes.int8_dynamic"
 FLOAT8 = "sardonyx._src.quantize.schemes.float8"
 PRECISION = "sardonyx._src.quantize.schemes.precision"
 
 STATIC_OPTIONS = "ranges activations equalize bias_correction format pairs accuracy metric resume".split()
-MIXED = "sardonyx._src.quantize.schemes.mixed"
 WEIGHT_OPTIONS = ("algorithm", "block", "symmetric", "format")
 
 

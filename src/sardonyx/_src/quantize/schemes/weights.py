@@ -10,7 +10,7 @@ from sardonyx._src.errors import InputError
 from sardonyx._src.ir import Model
 from sardonyx._src.quantize.calibration import CalibrationData
 from sardonyx._src.quantize.report.report import KeptLayer
-from sardonyx._src.quantize.schemes.scheme import LayerPatterns, SchemeResult, SchemeSettings
+from sardonyx._src.quantize.schemes.scheme import LayerPatterns, SchemeResult, SchemeSettings, or_default
 from sardonyx._src.quantize.weights.awq import scale_layers
 from sardonyx._src.quantize.weights.grid import IntegerGrid
 from sardonyx._src.quantize.weights.layers import WeightLayer, find_layers
@@ -80,10 +80,10 @@ def scale_model(
 
 def rounding_of(settings: SchemeSettings, bits: int) -> WeightRounding:
     """The settings, checked, with their defaults."""
-    algorithm = DEFAULT_ALGORITHM if settings.algorithm is None else settings.algorithm
-    block = DEFAULT_BLOCK if settings.block is None else settings.block
-    symmetric = True if settings.symmetric is None else settings.symmetric
-    form = FORMATS[0] if settings.format is None else settings.format
+    algorithm = or_default(settings.algorithm, DEFAULT_ALGORITHM)
+    block = or_default(settings.block, DEFAULT_BLOCK)
+    symmetric = or_default(settings.symmetric, True)
+    form = or_default(settings.format, FORMATS[0])
     require_choice("algorithm", algorithm, tuple(ALGORITHMS))
     require_integer("block", block, 0)
     require_flag("symmetric", symmetric)
@@ -95,7 +95,7 @@ def rounding_of(settings: SchemeSettings, bits: int) -> WeightRounding:
     if is_contrib and block not in BLOCKS:
         blocks = ", ".join(map(str, BLOCKS))
         raise InputError(f"block must be one of {blocks} in the format {form}; got {block}", name="block")
-    outliers = 0.0 if settings.outliers is None else settings.outliers
+    outliers = or_default(settings.outliers, 0.0)
     require_number("outliers", outliers)
     if not 0 <= outliers < 1:
         raise InputError(f"outliers must be a share of the terms below 1; got {outliers}", name="outliers")

@@ -29,7 +29,7 @@ from measure import stamp
 from optimizing import MODELS
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.ir import Array
-from sardonyx._src.quantize.api import prepare
+from sardonyx._src.quantize.preparation import prepare
 from sardonyx._src.quantize.schemes.table import SCHEMES
 from shared_models import feeds_of
 

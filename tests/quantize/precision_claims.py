@@ -12,11 +12,11 @@ from sardonyx._src.infer.walk import infer
 from sardonyx._src.ir import Model
 from sardonyx._src.ir.verify import verify
 from sardonyx._src.ops.api import RuntimeValue
-from sardonyx._src.quantize.api import prepare
 from sardonyx._src.quantize.calibration import CalibrationData
 from sardonyx._src.quantize.precision.element_types import dtype_of
 from sardonyx._src.quantize.precision.repair import missed_outputs
 from sardonyx._src.quantize.precision.value_errors import value_errors
+from sardonyx._src.quantize.preparation import prepare
 from sardonyx._src.quantize.schemes.precision import BOUNDS
 from sardonyx._src.quantize.schemes.scheme import LayerPatterns, SchemeResult, SchemeSettings
 from sardonyx._src.quantize.schemes.table import SCHEMES

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sardonyx._src.arguments import require_choice, require_flag, require_integer, texts_of, type_name
-from sardonyx._src.convert.conversion import convert
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.loading.load import ModelSource, resolve_model
-from sardonyx._src.ir import Model
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.quantize.calibration import CalibrationSource, calibration_data
+from sardonyx._src.quantize.preparation import prepare
 from sardonyx._src.quantize.report.latency import ROUNDS, latencies
 from sardonyx._src.quantize.report.quality import output_errors
 from sardonyx._src.quantize.report.report import Quantization, QuantizationReport
 from sardonyx._src.quantize.schemes.scheme import LayerPatterns, SchemeSettings
 from sardonyx._src.quantize.schemes.table import SCHEMES
 from sardonyx._src.quantize.sessions import tensor_bytes
-
-CONSTANTS_ARE_NO_INPUTS = 4  # the first IR version with initializers that are no inputs
 
 
 def quantize(
@@ -157,21 +154,6 @@ def require_options(settings: SchemeSettings) -> None:
             owners = ", ".join(key for key, entry in SCHEMES.items() if name in entry.options)
             what = f"{name} must be None for the scheme {settings.scheme!r}; got {value!r}: it is an option of {owners}"
             raise InputError(what, name=name)
-
-
-def prepare(model: Model, operator_set: int) -> Model:
-    """A copy of the model, of at least this version of ai.onnx.
-
-    Weights that are inputs because IR versions up to 3 require it are inputs no longer: later versions let runs replace them.
-    """
-    if model.opset_imports.get("", operator_set) >= operator_set:
-        return model.copy()
-    prepared = convert(model, operator_set)
-    if model.ir_version < CONSTANTS_ARE_NO_INPUTS <= prepared.ir_version:
-        graph = prepared.graph
-        for value in [value for value in graph.inputs if value.initializer is not None]:
-            graph.remove_input(value)
-    return prepared
 
 
 def ignore(done: int, total: int) -> None:

@@ -17,6 +17,7 @@ from sardonyx._src.quantize.precision.element_types import Change
 from sardonyx._src.quantize.precision.ranges import largest_magnitudes
 from sardonyx._src.quantize.precision.repair import RepairedModel, repair
 from sardonyx._src.quantize.precision.value_errors import ValueErrors, value_errors
+from sardonyx._src.quantize.preparation import in_ir_version
 from sardonyx._src.quantize.report.report import KeptLayer, LayerReport
 from sardonyx._src.quantize.schemes.scheme import SchemeResult, SchemeSettings, or_default
 from sardonyx._src.tools.inline import inline
@@ -33,19 +34,9 @@ def quantize_float16(model: Model, data: CalibrationData, settings: SchemeSettin
 
 def quantize_bfloat16(model: Model, data: CalibrationData, settings: SchemeSettings) -> SchemeResult:
     """Weights and arithmetic in bfloat16."""
-    return narrow(with_bfloat16(resolve(model)), data, settings, DataType.BFLOAT16)
-
-
-def with_bfloat16(model: Model) -> Model:
-    """The model in an IR version that has bfloat16; constants are no inputs there."""
-    if model.ir_version >= DataType.BFLOAT16.ir_version:
-        return model
-    result = model.copy()
-    result.ir_version = DataType.BFLOAT16.ir_version
-    for value in result.graph.inputs:
-        if value.initializer is not None:
-            result.graph.remove_input(value)
-    return result
+    return narrow(
+        in_ir_version(resolve(model), DataType.BFLOAT16.ir_version), data, settings, DataType.BFLOAT16
+    )
 
 
 def quantize_float32(model: Model, data: CalibrationData, settings: SchemeSettings) -> SchemeResult:

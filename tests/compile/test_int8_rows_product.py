@@ -161,12 +161,14 @@ def test_one_kernel_serves_all_numbers_of_rows_without_scratch() -> None:
     assert [step.scratch for step in steps] == [0] * len(steps)
 
 
-def test_weights_are_prefetched_for_several_rows_only() -> None:
+def test_weights_of_one_and_two_rows_are_prefetched_into_l2_and_those_of_more_rows_into_l1() -> None:
     text, target = product_step(1).kernel.source("product", host_target()), host_target()
     tile = make_tile(tuning_for(target).gemm.dynamic_tile_vectors, target)
-    format_ = BlockFormat(4, 32, tile.width, 8, has_int8_rows=True)
-    several = [rows for rows in row_counts(format_, target) if rows > 1]
-    assert text.count("call void @llvm.prefetch") == len(several) * tile.width // CACHE_LINE_FLOATS
+    rows = row_counts(BlockFormat(4, 32, tile.width, 8, has_int8_rows=True), target)
+    lines = max(1, tile.width // CACHE_LINE_FLOATS)
+    # By the locality of llvm.prefetch: 3 is the first level of caches, 2 the second one.
+    prefetches = {level: text.count(f", i32 0, i32 {level}, i32 1)") for level in (2, 3)}
+    assert prefetches == {2: sum(n <= 2 for n in rows) * lines, 3: sum(n > 2 for n in rows) * lines}
 
 
 # --- models ---------------------------------------------------------------------------------------

@@ -208,7 +208,7 @@ def quantization_report() -> sx.QuantizationReport:
     return sx.QuantizationReport(**report_fields())  # type: ignore[arg-type]
 
 
-# Of `sx.quantize`; tests/quantize/test_wrong_options.py tries them with schemes that have them.
+# Of `sx.quantize`; tests/quantize/test_scheme_options.py tries them with schemes that have them.
 OPTIONS_OF_OTHER_SCHEMES = (
     "ranges", "activations", "equalize", "bias_correction", "format", "pairs", "accuracy", "metric", "resume", "size",
     "signal_to_noise", "keep_types", "bound",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from conftest import MARKS, TESTS
@@ -20,3 +22,9 @@ def test_random_tests_are_marked() -> None:
     sources = (path for path in TESTS.rglob("test_*.py") if path.name != "test_marks.py")
     random = [p for p in sources if "from sampling import" in p.read_text(encoding="utf-8")]
     assert random and all(p.relative_to(TESTS).as_posix().startswith(MARKS["fuzz"]) for p in random)
+
+
+def test_files_of_tests_have_different_names() -> None:
+    """Pytest imports them by name from folders that are no packages: the second one of a name is an error."""
+    names = Counter(path.name for path in TESTS.rglob("test_*.py"))
+    assert [name for name, count in names.items() if count > 1] == []

@@ -65,3 +65,14 @@ def test_more_than_a_few_failures_are_not_run_again(tmp_path: Path) -> None:
 def test_a_run_that_ended_before_its_tests_is_no_success(tmp_path: Path) -> None:
     (tmp_path / "test_some.py").write_text("def test_nothing():\n    pass\n")
     assert run_again(tmp_path).returncode == pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]])
+def test_a_file_that_cannot_be_collected_is_not_run_again(tmp_path: Path, workers: list[str]) -> None:
+    (tmp_path / "test_some.py").write_text(FAILS_ONCE.format(count=1, passes=True))
+    (tmp_path / "test_other.py").write_text("raise ImportError")
+    assert run_pytest(tmp_path, "--continue-on-collection-errors", *workers).returncode == 1
+    (tmp_path / "test_other.py").write_text("def test_nothing():\n    pass\n")
+    result = run_again(tmp_path)
+    assert result.returncode == 1
+    assert "tests could not be collected: test_other.py" in result.stdout

@@ -13,10 +13,16 @@ MAX_TESTS = 3  # tests: in the runs that were held up by such tests, there was o
 
 
 class SecondRun:
-    """Refuses too many tests, and names those that pass."""
+    """Refuses too many tests, and files that could not be collected; names the tests that pass."""
 
     def __init__(self) -> None:
         self.passed: list[str] = []
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        cache = session.config.cache
+        failed = cache.get("cache/lastfailed", {}) if cache is not None else {}
+        if files := [name for name in failed if "::" not in name]:
+            pytest.exit(f"tests could not be collected: {', '.join(files)}", 1)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         if len(session.items) > MAX_TESTS:

@@ -2,10 +2,12 @@
 
 The standard decorator compiles about six functions for each class, which takes half a millisecond.  A process imports
 hundreds of such classes, creates objects of half of them and compares those of few.  Here a class with slots has
-placeholders.  The first use of one generates it.  The initializer, comparison, hash and text, which most classes need and
-nothing else, are generated from templates (`method_templates.py`); the fields, which `replace` needs, are made without the
-methods.  For any other attribute the standard decorator is applied to a copy of the class, and all that it generates is
-taken over.
+a placeholder for each attribute that is generated, and the first use of one replaces it.  `__init__`, `__eq__`, `__hash__` and
+`__repr__`, which is all that most classes need, are generated from templates (`method_templates.py`); `__dataclass_fields__`,
+which `replace` needs, is made without the methods.  For any other attribute the standard decorator is applied to a copy of the
+class, and all that it generates is taken over.
+
+The options with slots are frozen, eq, order, repr, kw_only and weakref_slot; other options are left to the standard decorator.
 Classes without slots, or with annotations other than of fields and class variables, are left to the standard decorator.
 
 `field`, `replace` and the other functions of `dataclasses` work on these classes.
@@ -15,13 +17,14 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 from sardonyx._src.method_templates import equality, hashing, initializer, representation
 
+SUPPORTED = {"slots", "frozen", "eq", "order", "repr", "kw_only", "weakref_slot"}
 UNUSUAL_ANNOTATIONS = ("ClassVar", "InitVar", "KW_ONLY")
 CLASS_VARIABLE = "ClassVar["  # how annotations of attributes begin that are no fields
 DECLARED = ["__dataclass_fields__", "__dataclass_params__", "__match_args__"]
@@ -43,7 +46,7 @@ else:
 def decorate(written: type, options: dict[str, Any]) -> type:
     notes = [str(note).removeprefix(CLASS_VARIABLE) for note in written.__annotations__.values()]
     is_usual = not any(word in note for note in notes for word in UNUSUAL_ANNOTATIONS)
-    if is_usual and options.get("slots"):
+    if is_usual and options.get("slots") and options.keys() <= SUPPORTED:
         return with_slots(written, options)
     return dataclasses.dataclass(**options)(written)
 
@@ -124,7 +127,7 @@ class Placeholder:
         return getattr(owner if instance is None else instance, self.name)
 
     def generate(self, target: type) -> None:
-        if not self.inherits_fields_only:
+        if not self.has_plain_bases:
             self.take_over_standard(target)
         elif self.name == "__init__" and self.options.get("init", True):
             target.__init__ = self.initializer()  # type: ignore[misc]
@@ -151,8 +154,8 @@ class Placeholder:
         return [base for base in self.written.__mro__[1:] if "__dataclass_fields__" in base.__dict__]
 
     @property
-    def inherits_fields_only(self) -> bool:
-        """Whether base classes have fields and nothing else that the decorator treats, such as InitVars."""
+    def has_plain_bases(self) -> bool:
+        """Whether no base class has InitVars or class variables, which are in `__dataclass_fields__` but no `fields`."""
         return all(len(dataclasses.fields(base)) == len(base.__dataclass_fields__) for base in self.bases)
 
     def initializer(self) -> Callable[..., None]:
@@ -164,16 +167,32 @@ class Placeholder:
         return initializer(self.written, fields, by_keyword, is_frozen)
 
     def compared(self) -> list[str]:
-        fields = self.fields() if self.bases else self.own_fields()
-        return [name for name, field in fields.items() if not isinstance(field, Field) or field.compare]
+        return [
+            name
+            for name, field in self.cheapest_fields().items()
+            if not isinstance(field, Field) or field.compare
+        ]
 
     def hashed(self) -> list[str]:
-        fields = self.fields() if self.bases else self.own_fields()
-        return [name for name, field in fields.items() if not isinstance(field, Field) or is_hashed(field)]
+        return [
+            name
+            for name, field in self.cheapest_fields().items()
+            if not isinstance(field, Field) or is_hashed(field)
+        ]
 
     def shown(self) -> list[str]:
-        fields = self.fields() if self.bases else self.own_fields()
-        return [name for name, field in fields.items() if not isinstance(field, Field) or field.repr]
+        return [
+            name
+            for name, field in self.cheapest_fields().items()
+            if not isinstance(field, Field) or field.repr
+        ]
+
+    def cheapest_fields(self) -> Mapping[str, object]:
+        """`fields`, or `own_fields` where there are no others, which makes no Field for each.
+
+        A value that is no Field has all options at their defaults.
+        """
+        return self.fields() if self.bases else self.own_fields()
 
     def own_fields(self) -> dict[str, object]:
         """The fields that the class itself annotates: for each a `Field`, its default, or MISSING."""

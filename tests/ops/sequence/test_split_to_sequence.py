@@ -90,11 +90,13 @@ def test_a_part_size_holds_where_it_divides() -> None:
     assert infer_node("SplitToSequence", 11, [twice, INT], known=known) == [SequenceType(floats(2))]
 
 
-@pytest.mark.parametrize("split", [0, -1, [2, -1]])
-def test_parts_are_of_positive_size(split: object) -> None:
-    split = np.array(split)
+@pytest.mark.parametrize(
+    ("numbers", "wanted"), [(0, "positive"), (-1, "positive"), ([2, -1], "sizes of at least 0")]
+)
+def test_sizes_of_parts_are_not_negative(numbers: object, wanted: str) -> None:
+    split = np.array(numbers)
     type_ = TensorType(DataType.INT64, split.shape)
-    with pytest.raises(InferenceError, match="split must be positive"):
+    with pytest.raises(InferenceError, match=f"split must be {wanted}"):
         infer_node("SplitToSequence", 11, [floats(6), type_], known=[None, split])
 
 

@@ -9,7 +9,9 @@ from sardonyx._src.ir.walk import nodes
 
 
 def count_inlined_nodes(model: Model) -> dict[Function, int]:
-    """For each function, the number of nodes, subgraphs included, after a call of it and all calls inside were inlined."""
+    """For each function, the number of nodes, subgraphs included, after a call of it and all calls inside were inlined; nodes of
+    calls count, too.
+    """
     return count_nodes(model, nodes)
 
 
@@ -22,7 +24,7 @@ def count_calls(model: Model) -> dict[Function, int]:
 
 
 def count_nodes(model: Model, list_nodes: Callable[[Graph], Iterable[Node]]) -> dict[Function, int]:
-    """For each function, the number of its nodes and of those of the functions that they call.
+    """For each function, the number of its nodes and of those of the functions that they call, which are not recursive.
 
     list_nodes: returns the nodes of a body to count.
     """

@@ -31,7 +31,7 @@ class RandomFeeds:
     unknown: Sequence[str] = ()
 
     def describe(self) -> str:
-        """The sizes in words: `N=1, 'x' has unknown sizes, which are 1`; "" if the model fixes all sizes."""
+        """The sizes in words: `N=1, unknown sizes of 'x' = 1`; "" if the model fixes all sizes."""
         parts = [f"{name}={size}" for name, size in self.sizes.items()]
         if self.unknown:
             names = ", ".join(map(repr, self.unknown))
@@ -87,7 +87,10 @@ def has_unknown_size(type: Type | None) -> bool:
 
 
 def variables(ports: Iterable[SessionValue]) -> set[str]:
-    """The dimension variables of inputs: names, and expressions whose variables are no dimension by themselves."""
+    """The dimension variables of inputs: names, and expressions whose variables are no dimension by themselves.
+
+    Those of [N, N+1, 2*M] are N and 2*M, which gets a length as a whole.
+    """
     dims = {dim for port in ports for dim in dims_of(port.type)}
     alone = {str(dim) for dim in dims if dim.symbols() == {str(dim)}}
     return alone | {str(dim) for dim in dims if not dim.symbols() <= alone}

@@ -34,7 +34,7 @@ class BatchLimits:
 
 @dataclass(frozen=True, slots=True)
 class CacheSizes:
-    """The bytes of the caches of a row: those of any length, and those of each token.
+    """The bytes of the caches of a row: `fixed` whatever its length, and `token` more for each token.
 
     is_padded: whether rows of different lengths have the places of the longest one.
     """

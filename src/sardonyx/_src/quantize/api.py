@@ -88,7 +88,7 @@ def quantize(
         until it holds.
 
     nodes, exclude: patterns of the names of nodes and weights, as `*attn*`: which are quantized, and which are not.
-    force: also quantize layers and models that are slower so on this machine.
+    force: also quantize layers and models that this slows down on this machine.
     rounds: bursts of calls in which the model is timed before and after; 0 for none.
     seed, dims: of random data: lengths of dimension variables by name.
     progress: called with the number of steps that are done, and of all.

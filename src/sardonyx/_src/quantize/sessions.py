@@ -19,8 +19,10 @@ MIN_COLLECTED_BYTES = 1 << 26  # of a model's tensors; a collection takes longer
 def open_session(model: Model) -> Iterator[Session]:
     """A session with the default number of threads; at the end, the memory of many weights is returned to the system."""
     session = Session(model, shapes="off", seed=0)
-    yield session
-    session.close()
+    try:
+        yield session
+    finally:
+        session.close()
     del session
     if tensor_bytes(model) > MIN_COLLECTED_BYTES:
         gc.collect()  # a graph is a reference cycle, which holds copies of the weights

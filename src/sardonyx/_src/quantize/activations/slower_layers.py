@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-
-import numpy as np
+from functools import partial
 
 from sardonyx._src.ir import Array, Model
-from sardonyx._src.measure.compare.engines import with_outputs
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.quantize.activations.layers import ProductLayer
+from sardonyx._src.quantize.layers_measured_alone import TOLERANCE, slower_alone
 from sardonyx._src.quantize.report.latency import latencies
 from sardonyx._src.quantize.report.report import KeptLayer
-from sardonyx._src.runtime.session.session import Session
 from sardonyx._src.tools.extract import extract
-
-TOLERANCE = 1.05  # of the time of the original: less is noise
 
 # A layer alone, in floats, with its operand: the layer in integers, and its feeds.
 IntegerForm = Callable[[Model, ProductLayer, Array], tuple[Model, Mapping[str, RuntimeValue]]]
@@ -28,16 +24,8 @@ def slower_layers(
 
     Layers of equal operators, attributes and shapes are measured once.
     """
-    names = list(dict.fromkeys(layer.operand.name for layer in layers))
-    operands = Session(with_outputs(model, names), shapes="off", seed=0).run(feeds) if names else {}
-    ratios: dict[object, float] = {}
-    for layer in layers:
-        operand = np.asarray(operands[layer.operand.name])
-        key = signature_of(layer), operand.shape
-        if key not in ratios:
-            ratios[key] = time_ratio(model, layer, operand, form)
-        if ratios[key] > TOLERANCE:
-            yield layer, KeptLayer(layer.name, f"it is slower here: {1 / ratios[key]:.2f} times as fast")
+    operands = {layer: layer.operand.name for layer in layers}
+    return slower_alone(model, operands, feeds, signature_of, partial(time_ratio, model, form))
 
 
 def signature_of(layer: ProductLayer) -> object:
@@ -45,7 +33,7 @@ def signature_of(layer: ProductLayer) -> object:
     return layer.node.op_type, tuple(attributes), layer.tensor.shape, layer.bias is None
 
 
-def time_ratio(model: Model, layer: ProductLayer, operand: Array, form: IntegerForm) -> float:
+def time_ratio(model: Model, form: IntegerForm, layer: ProductLayer, operand: Array) -> float:
     """The time of a layer in integers, of that in floats."""
     alone = extract(model, inputs=[layer.operand.name], outputs=[layer.key])
     integer, feeds = form(alone, layer, operand)

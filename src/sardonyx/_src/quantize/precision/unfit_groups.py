@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from sardonyx._src.ir import Node, Tensor, Value
 from sardonyx._src.ir.attributes import AttributeType
@@ -92,10 +92,3 @@ def keep_large_values(groups: TypeGroups, largest: Mapping[Value, float]) -> Non
             if largest.get(value, 0.0) > end * HEADROOM:
                 why = f"{value.name!r} reaches {largest[value]:.3g}, where {target.text} ends at {end:.3g}"
                 group.keep(why, spreads=True)
-
-
-def keep_nodes(groups: TypeGroups, nodes: Collection[Node], why: str) -> None:
-    """Keeps all groups of some nodes."""
-    for node in nodes:
-        for group in groups.by_node.get(node, ()):
-            group.keep(why, spreads=True)

@@ -42,7 +42,7 @@ class SchemeSettings:
 
     scheme: its name.
     patterns: the layers.
-    force: whether layers are quantized that are slower so on this machine.
+    force: whether to quantize layers that this slows down on this machine.
     progress: called with the number of steps that are done, and of all.
     """
 

@@ -60,7 +60,7 @@ def quantize_weights(
 def fast_roundings(
     model: Model, layers: Sequence[WeightLayer], data: CalibrationData, rounding: WeightRounding
 ) -> tuple[dict[WeightLayer, WeightRounding], list[KeptLayer]]:
-    """The layers that are not slower so on this machine, with outliers or without, and the others."""
+    """The layers that are not slower on this machine, with outliers or without, and the others."""
     slow = dict(slower_layers(model, layers, data.runs[0], rounding))
     plain = replace(rounding, outliers=0.0)
     slower = dict(slower_layers(model, list(slow), data.runs[0], plain)) if rounding.outliers else slow

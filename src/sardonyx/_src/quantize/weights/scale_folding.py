@@ -127,5 +127,7 @@ def constant_of(view: View, node: Node, slot: int, length: int, axis: int | None
         raise CannotFold(f"{node.op_type} computes its operand without a constant")
     axis = len(tensor.shape) - 1 if axis is None else axis
     if tensor.dtype is not DataType.FLOAT or not tensor.shape or tensor.shape[axis] != length:
-        raise CannotFold(f"a constant of {node.op_type} has not a number for each of its {length} terms")
+        raise CannotFold(
+            f"a constant of {node.op_type} does not have one number for each of its {length} terms"
+        )
     return FoldedConstant(node, slot, axis)

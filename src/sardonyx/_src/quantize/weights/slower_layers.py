@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-
-import numpy as np
+from functools import partial
 
 from sardonyx._src.ir import Array, Model
-from sardonyx._src.measure.compare.engines import with_outputs
 from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.quantize.layers_measured_alone import slower_alone
 from sardonyx._src.quantize.report.latency import latencies
 from sardonyx._src.quantize.report.report import KeptLayer
-from sardonyx._src.quantize.sessions import open_session
 from sardonyx._src.quantize.weights.layers import WeightLayer, find_layers
 from sardonyx._src.quantize.weights.rounding import WeightRounding
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.tools.extract import extract
-
-TOLERANCE = 1.05  # of the time of the original: less is noise
 
 
 def slower_layers(
@@ -32,23 +28,15 @@ def slower_layers(
     Layers of equal shapes are measured once.  Layers of other kinds are not measured: their weights are dequantized when a
     session is opened.
     """
-    products = [layer for layer in layers if layer.operands]
-    names = list(dict.fromkeys(layer.operands[0].name for layer in products))
-    if not names:
-        return
-    with open_session(with_outputs(model, names)) as session:
-        operands = session.run(feeds)
-    ratios: dict[object, float] = {}
-    for layer in products:
-        operand = np.asarray(operands[layer.operands[0].name])
-        key = layer.readers[0].op_type, layer.tensor.shape, layer.axis, operand.shape
-        if key not in ratios:
-            ratios[key] = time_ratio(model, layer, operand, rounding)
-        if ratios[key] > TOLERANCE:
-            yield layer, KeptLayer(layer.name, f"it is slower here: {1 / ratios[key]:.2f} times as fast")
+    operands = {layer: layer.operands[0].name for layer in layers if layer.operands}
+    return slower_alone(model, operands, feeds, signature_of, partial(time_ratio, model, rounding))
 
 
-def time_ratio(model: Model, layer: WeightLayer, operand: Array, rounding: WeightRounding) -> float:
+def signature_of(layer: WeightLayer) -> object:
+    return layer.readers[0].op_type, layer.tensor.shape, layer.axis
+
+
+def time_ratio(model: Model, rounding: WeightRounding, layer: WeightLayer, operand: Array) -> float:
     """The time of a layer's first product with a quantized weight, of that with the original one."""
     product = next(node for node in layer.readers if layer.operands[0] in node.inputs)
     inputs = [operand_value.name for operand_value in layer.operands[:1]]

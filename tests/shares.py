@@ -24,6 +24,7 @@ ROTATING = {
     "check/test_check_rules": 1,  # each rule is a claim of its own
     "conformance/test_target_classes": 24,  # each starts processes that run hundreds of cases
     "ops/": 4,  # each case is a sentence of the specification
+    "test_vocabulary": 1,  # the laws of all files
 }
 
 # The same for all tests of files that take long, of a subject that faster tests of other files have, too.

@@ -68,21 +68,21 @@ MODELS = {
 def matched(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """The modules of patterns that returned a region; all patterns are tried."""
     PATTERN_INDEX.import_all()
-    found: set[str] = set()
+    modules: set[str] = set()
 
     def recorded(matcher: Matcher) -> Matcher:
         @wraps(matcher)
         def match(op: BoundNode, scope: Scope) -> Region[object] | None:
             region = matcher(op, scope)
             if region is not None:
-                found.add(matcher.__module__.rpartition(".")[2])
+                modules.add(matcher.__module__.rpartition(".")[2])
             return region
 
         return match
 
     patterns = {key: [*map(recorded, matchers)] for key, matchers in registry.PATTERNS.items()}
     monkeypatch.setattr(registry, "PATTERNS", patterns)
-    return found
+    return modules
 
 
 def test_the_models_are_those_of_the_table() -> None:

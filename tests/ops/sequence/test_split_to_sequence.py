@@ -91,12 +91,12 @@ def test_a_part_size_holds_where_it_divides() -> None:
 
 
 @pytest.mark.parametrize(
-    ("numbers", "wanted"), [(0, "positive"), (-1, "positive"), ([2, -1], "sizes of at least 0")]
+    ("numbers", "required"), [(0, "positive"), (-1, "positive"), ([2, -1], "sizes of at least 0")]
 )
-def test_sizes_of_parts_are_not_negative(numbers: object, wanted: str) -> None:
+def test_sizes_of_parts_are_not_negative(numbers: object, required: str) -> None:
     split = np.array(numbers)
     type_ = TensorType(DataType.INT64, split.shape)
-    with pytest.raises(InferenceError, match=f"split must be {wanted}"):
+    with pytest.raises(InferenceError, match=f"split must be {required}"):
         infer_node("SplitToSequence", 11, [floats(6), type_], known=[None, split])
 
 

@@ -8,8 +8,8 @@ sardonyx quantize m.onnx -o q.onnx --scheme mixed --size 0.25 --data calibration
 sardonyx quantize m.onnx -o h.onnx --scheme float16 --io half --data calibration.npz
 sardonyx quantize m.onnx --algorithm gptq --data batch_0.npz --data batch_1.npz --report
 
-A model with external data is written with external data.  Without -o, prints the report and writes nothing.  A layer that is slower so on this machine stays as it is, unless
-`--force` says otherwise.
+A model with external data is written with external data.  Without -o, prints the report and writes nothing.  A layer that
+would be slower on this machine stays as it is, unless `--force` says otherwise.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def add_weight_arguments(parser: argparse.ArgumentParser) -> None:
         "--outliers",
         type=float,
         metavar="SHARE",
-        help="of the terms of MatMul: they keep floats, in a second small product, where that is not slower (0)",
+        help="share of the terms of MatMul that stay floats, in a second small product, unless that is slower (0)",
     )
     group.add_argument(
         "--size", type=float, metavar="SHARE", help="of mixed: at most this share of the original's size"

@@ -40,8 +40,8 @@ def part_size(inference: Inference, whole: Dim) -> Dim:
         return None
     least = 1 if rank == 0 else 0
     if any(isinstance(part, int) and part < least for part in parts):
-        wanted = "positive" if rank == 0 else "sizes of at least 0"
-        inference.fail(f"split must be {wanted}; got {', '.join(map(str, parts))}")
+        required = "positive" if rank == 0 else "sizes of at least 0"
+        inference.fail(f"split must be {required}; got {', '.join(map(str, parts))}")
     if rank == 0:
         part = parts[0]
         return part if part is not None and part != 0 and dim_mod(whole, part) == 0 else None

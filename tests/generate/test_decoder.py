@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,12 +17,12 @@ from generate.decoders import (
     summing_decoder,
     window_decoder,
 )
+from generate.static_decoder import static_file
 from models import parse_model
 from sardonyx._src.generate.decoder import decoder as decoder_module
 from sardonyx._src.generate.decoder.decoder import TokenDecoder
 
 TOKENS = np.array([[1, 5, 2, 2, 6, 0], [3, 3, 1, 0, 4, 2]])
-STATIC = Path(__file__).parents[3] / "shared" / "models" / "genai_static_kv_op24" / "model.onnx"
 
 
 def decoder_of(model: sx.Model, **options: Mapping[str, str]) -> TokenDecoder:
@@ -97,7 +96,7 @@ def test_a_model_of_a_fixed_length_reads_the_last_tokens() -> None:
 
 def test_caches_in_buffers_of_a_fixed_size() -> None:
     """The standard form of version 24: TensorScatter writes new keys, and Attention counts the valid ones."""
-    decoder = TokenDecoder(sx.Session(STATIC))
+    decoder = TokenDecoder(sx.Session(static_file()))
     assert decoder.capacity == 16
     tokens = np.array([[3, 200, 17, 9, 9]])
     at_once, state = decoder.read(decoder.start(), tokens)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,18 +11,14 @@ import pytest
 import sardonyx as sx
 from generate.attention_decoders import grouped_decoder, masked_decoder, masked_logits
 from generate.decoders import chain_decoder, recurrent_decoder, summing_decoder, window_decoder
+from generate.static_decoder import static_file
 from sardonyx._src.generate.decoder.alignment import find_alignment
 from sardonyx._src.generate.decoder.decoder import TokenDecoder
 from sardonyx._src.generate.decoder.padded_rows import PaddedRows, pad_states, read_rows
 from sardonyx._src.ir import Array
 
-STATIC = Path(__file__).parents[3] / "shared" / "models" / "genai_static_kv_op24" / "model.onnx"
 SEQUENCES = [[1, 5, 2, 2, 6], [3], [0, 4, 4]]
 FOLLOWING = np.array([[2, 6, 1], [5, 5, 0], [3, 1, 6]])  # a step a line
-
-
-def static_file() -> Path:
-    return STATIC
 
 
 FORMS: list[tuple[Callable[[], object], str | None]] = [

@@ -12,11 +12,11 @@ import sardonyx as sx
 from generate import attention_decoders
 from generate.attention_decoders import grouped_decoder, masked_decoder
 from generate.decoders import chain_decoder, recurrent_decoder, summing_decoder, tokens_read
+from generate.static_decoder import static_file
 from sardonyx._src.generate.decoder.decoder import TokenDecoder
 from sardonyx._src.generate.decoder.state_file import restore_state, save_state
 from sardonyx.generate import Generator, load_prefix, save_prefix
 
-STATIC = Path(__file__).parents[3] / "shared" / "models" / "genai_static_kv_op24" / "model.onnx"
 TOKENS = np.array([[1, 5, 2, 2, 6, 0, 3, 3, 1, 4]])
 
 
@@ -25,7 +25,7 @@ def grouped() -> TokenDecoder:
 
 
 @pytest.mark.parametrize(
-    "model", [grouped_decoder, masked_decoder, summing_decoder, recurrent_decoder, lambda: STATIC]
+    "model", [grouped_decoder, masked_decoder, summing_decoder, recurrent_decoder, static_file]
 )
 def test_a_state_is_saved_and_restored(model: Any, tmp_path: Path) -> None:
     decoder, path = TokenDecoder(sx.Session(model(), threads=1)), tmp_path / "state.onnx"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import pytest
 import sardonyx as sx
 from generate.attention_decoders import grouped_decoder, masked_decoder
 from generate.decoders import recurrent_decoder, summing_decoder
+from generate.static_decoder import static_file
 from sardonyx._src.generate.decoder import cache_memory
 from sardonyx._src.generate.decoder.cache_memory import round_room
 from sardonyx._src.generate.decoder.decoder import TokenDecoder
@@ -20,7 +20,6 @@ from sardonyx._src.generate.decoder.state import DecoderState
 from sardonyx._src.ir import Array
 from sardonyx.generate import Generator
 
-STATIC = Path(__file__).parents[3] / "shared" / "models" / "genai_static_kv_op24" / "model.onnx"
 TOKENS = np.array([[1, 5, 2, 2, 6, 0, 3, 3, 1, 4]])
 
 
@@ -34,7 +33,7 @@ def grouped() -> TokenDecoder:
 
 
 def static() -> TokenDecoder:
-    return TokenDecoder(sx.Session(STATIC, threads=1))
+    return TokenDecoder(sx.Session(static_file(), threads=1))
 
 
 DECODERS = pytest.mark.parametrize("make", [grouped, static], ids=["grouped", "static"])

@@ -71,8 +71,22 @@ def test_a_case_that_waits_for_ever_is_ended() -> None:
         time.sleep(600.0 * number)
         return Verdict("fine")
 
-    verdicts = [case.verdict for case in judge_cases(judge, range(2), WorkerLimits(idle_polls=1))]
+    verdicts = [case.verdict for case in judge_cases(judge, range(2), WorkerLimits(idle_seconds=1.0))]
     assert [verdict.signature for verdict in verdicts] == ["", "waits for ever"]
+
+
+def test_a_case_that_sleeps_beside_quick_ones_is_not_ended(tmp_path: Path) -> None:
+    from fuzz.campaigns import Campaign
+    from fuzz.run import run_campaign
+    from fuzz.verdicts import Verdict
+
+    def judge(number: int) -> Verdict:
+        time.sleep(2.0 if number == 0 else 0.001)  # five hundred verdicts arrive in the meantime
+        return Verdict("fine")
+
+    campaign = Campaign("test", "numbers", 2000, lambda: judge, batch=1000)
+    state = run_campaign(campaign, tmp_path / "state.json", 2000, jobs=2)
+    assert (state.cases, state.faults) == (2000, [])
 
 
 def test_memory_is_limited() -> None:

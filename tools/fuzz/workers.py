@@ -32,12 +32,12 @@ POLL_SECONDS, PAUSE_CHECK_SECONDS = 1.0, 0.1
 
 @dataclass(frozen=True, slots=True)
 class WorkerLimits:
-    """address_space: in bytes, beyond what the parent has.  cpu_seconds: of one case.  idle_polls: seconds without any progress that a
-    process may sleep, for a case that waits for ever."""
+    """address_space: in bytes, beyond what the parent has.  cpu_seconds: of one case.  idle_seconds: that a process may sleep without
+    any progress, for a case that waits for ever; time in which the parent is stopped does not count."""
 
     address_space: int = 6 << 30
     cpu_seconds: int = 10
-    idle_polls: int = 120
+    idle_seconds: float = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Worker:
     def __init__(self, judge: Judge, numbers: Iterable[int], limits: WorkerLimits | None = None) -> None:
         self.judge, self.limits = judge, limits or WorkerLimits()
         self.remaining = deque(numbers)
-        self.pid, self.idle, self.last_ticks = 0, 0, -1
+        self.pid, self.idle_seconds, self.last_ticks, self.last_poll = 0, 0.0, -1, 0.0
         self.connection: Connection | None = None
         self.errors: IO[bytes] | None = None
 
@@ -61,7 +61,7 @@ class Worker:
         """The connection to a new process for the remaining cases."""
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115  # until the end of the process
         self.connection, other = Pipe(duplex=False)
-        self.idle, self.last_ticks = 0, -1
+        self.idle_seconds, self.last_ticks, self.last_poll = 0.0, -1, time.monotonic()
         sys.stdout.flush()
         with warnings.catch_warnings():
             warnings.simplefilter(
@@ -84,7 +84,7 @@ class Worker:
             verdict, cpu_seconds = connection.recv()
         except EOFError:
             return JudgedCase(self.remaining.popleft(), self.end_verdict(), 0.0)
-        self.idle = 0
+        self.idle_seconds = 0.0
         if cpu_seconds > self.limits.cpu_seconds:
             verdict = fault(SLOW, "slow case", f"{cpu_seconds:.0f} s of processor time")
         judged = JudgedCase(self.remaining.popleft(), verdict, cpu_seconds)
@@ -94,10 +94,12 @@ class Worker:
 
     def notice_idleness(self) -> JudgedCase | None:
         """Ends a process that has slept for too long without using the processor."""
-        state, ticks = process_state(self.pid)
-        self.idle = self.idle + 1 if state in "SD" and ticks == self.last_ticks else 0
-        self.last_ticks = ticks
-        if self.idle <= self.limits.idle_polls:
+        (state, ticks), now = process_state(self.pid), time.monotonic()
+        # Polls may follow each other at once, when another worker sends; a parent that was stopped polls late.
+        passed = min(now - self.last_poll, POLL_SECONDS)
+        self.idle_seconds = self.idle_seconds + passed if state in "SD" and ticks == self.last_ticks else 0.0
+        self.last_ticks, self.last_poll = ticks, now
+        if self.idle_seconds <= self.limits.idle_seconds:
             return None
         os.kill(self.pid, signal.SIGKILL)
         self.end()

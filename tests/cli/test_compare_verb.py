@@ -110,6 +110,19 @@ def test_bisection_finds_the_same_difference(wrong: int) -> None:
     assert not halved and repr(halved).startswith("<ModelComparison: outputs: 0 of 1 agree")
 
 
+def test_an_output_that_is_declared_with_another_rank_is_compared(capsys: Streams) -> None:
+    false = parse_model(
+        "g (float[N,4] x) => (float[N] y) <int64[3] s = {0, 2, 2}> { a = Neg(x)  y = Reshape(a, s) }"
+    )
+    sx.save(false, "false.onnx")
+    for engines in (["native", "reference"], ["native", "onnxruntime"]):
+        assert (
+            main(["compare", "false.onnx", "--engine", engines[0], "--against", engines[1], "--dim", "N=3"])
+            == 0
+        )
+        assert capsys.readouterr().out == "outputs: 1 of 1 agree\n"
+
+
 def test_models_without_a_common_output_are_refused() -> None:
     other = parse_model("g (float[N,4] x) => (float[N,4] z) { z = Neg(x) }")
     with pytest.raises(sx.InputError, match="an output of the same name"):

@@ -102,6 +102,15 @@ def test_a_number_that_contradicts_a_constant_is_reported_with_its_location() ->
     assert types(set_dims(before, dims={"N": 2})) == ["float[2,2]", "float[2,2]"]
 
 
+def test_a_declaration_that_was_false_before_is_replaced_and_named() -> None:
+    before = parse_model(
+        "g (float[N,4] x) => (float[N] y, float[N,4] z) <int64[3] s = {0, 2, 2}> { y = Reshape(x, s)  z = Neg(x) }"
+    )
+    after = set_dims(before, dims={"N": 3})
+    assert types(after) == ["float[3,4]", "float[3,2,2]", "float[3,4]"]
+    assert "declared rank 1 contradicts inferred rank 3; the inferred type replaces it" in notes(after)[-1]
+
+
 def test_reshape_keeps_samples_apart() -> None:
     before = parse_model(
         "g (float[1,2,3] x) => (float[1,4] y) <int64[2] s = {1, -1}, float[6,4] w = {"

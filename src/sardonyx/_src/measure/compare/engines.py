@@ -6,7 +6,7 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 
-from sardonyx._src.infer.walk import infer
+from sardonyx._src.infer.walk import infer_partially
 from sardonyx._src.io.saving.save import save
 from sardonyx._src.ir import Model
 from sardonyx._src.measure.engines import open_engine
@@ -38,7 +38,7 @@ def probe_of(model: Model, engine: str, feeds: Mapping[str, object]) -> Probe:
 
 def with_outputs(model: Model, names: Sequence[str]) -> Model:
     """A copy of a model whose outputs are these values."""
-    result = infer(model.copy())
+    result = infer_partially(model.copy()).model
     graph = result.graph
     graph.outputs = [graph.value(name) for name in names]
     return result

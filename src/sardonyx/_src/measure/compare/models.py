@@ -11,7 +11,7 @@ from sardonyx._src.arguments import require_integer, require_mapping, require_nu
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InputError
 from sardonyx._src.formatters import format_html
-from sardonyx._src.infer.walk import infer
+from sardonyx._src.infer.walk import infer_partially
 from sardonyx._src.io.loading.load import ModelSource, resolve_model
 from sardonyx._src.ir import Model, TensorType, Value
 from sardonyx._src.ir.dims import Expr, evaluate
@@ -139,8 +139,9 @@ def compare(
     require_integer("bytes", bytes, 0)
     if dims is not None:
         require_mapping("dims", dims, str, (int, np.integer), "names of dims to lengths")
-    a = infer(resolve_model(first).copy())
-    b = a if second is None else infer(resolve_model(second).copy())
+    # Engines compute without declarations, and so are models compared whose declarations contradict their operators.
+    a = infer_partially(resolve_model(first).copy()).model
+    b = a if second is None else infer_partially(resolve_model(second).copy()).model
     values = complete_feeds(a, feeds, seed, dims)
     probes = probe_of(a, engine, values), probe_of(b, engine if against is None else against, values)
     shared = shared_values(a, b)

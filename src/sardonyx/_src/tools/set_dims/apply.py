@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InferenceError
-from sardonyx._src.infer.walk import infer
+from sardonyx._src.infer.walk import infer_partially
 from sardonyx._src.ir import Model, TensorType, Type
 from sardonyx._src.ir.dims import Dim, Expr
 from sardonyx._src.ir.model import Note, clone
@@ -36,6 +36,8 @@ def set_dims(
     stride of the axis, sizes of Resize and Expand, constant operands of Concat, initial states of recurrent layers.
     Constants of ConstantOfShape, Tile, Slice and Split are repaired only if the model is inconsistent otherwise.  `notes`
     lists repairs and unresolved questions.
+
+    A declaration of an output or of an inner value that contradicts its operator is replaced too, and named in the notes.
 
     Raises InputError for names that the model lacks and for conflicting lengths; InferenceError, with the location, if
     the model is invalid with the new dims.
@@ -71,7 +73,7 @@ def apply_settings(model: Model, settings: DimSettings, *, guess: bool) -> Model
     for group in group_changes(requests.changes):
         unresolved += repair(result, group, guess=guess or group[0].new == 1)
     try:
-        declare_inferred(result)
+        declare_inferred(result, false_declarations(model))
     except InferenceError as error:
         raise with_likely_cause(error, unresolved) from None
     result.notes += unresolved
@@ -92,12 +94,22 @@ def group_changes(changes: Sequence[AxisChange]) -> list[list[AxisChange]]:
     return list(groups.values())
 
 
-def declare_inferred(model: Model) -> None:
-    """Check the declared types by inference, and replace them by the inferred ones."""
-    typed = infer(clone(model))
+def false_declarations(model: Model) -> set[str]:
+    """The locations of values whose declared types contradict the types that their operators yield."""
+    errors = infer_partially(clone(model)).errors
+    return {error.location for error in errors if error.about == "declaration"}
+
+
+def declare_inferred(model: Model, false: Collection[str]) -> None:
+    """Check the declared types by inference, and replace them by the inferred ones; those at the locations `false` may be wrong."""
+    inference = infer_partially(clone(model))
+    for error in inference.errors:
+        if error.about != "declaration" or error.location not in false:
+            raise error
+        model.notes.append(Note(error.location, f"{error.why}; the inferred type replaces it"))
     known = dim_names(main_graphs(model))
     borders = {*model.graph.inputs, *model.graph.outputs}
-    for value, twin in zip(all_values(model), all_values(typed), strict=True):
+    for value, twin in zip(all_values(model), all_values(inference.model), strict=True):
         if value.type is not None or value in borders:
             value.type = keep_declared_symbols(twin.type, value.type, known)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from sardonyx._src.arguments import require_integer, require_mapping
-from sardonyx._src.ir import Model
-from sardonyx._src.measure.random_feeds import RandomFeeds, random_feeds
+from sardonyx._src.ir import Model, TensorType
+from sardonyx._src.ir.dims import Expr
+from sardonyx._src.measure.fitting_sizes import fitting_sizes
+from sardonyx._src.measure.random_feeds import RandomFeeds, dims_of, open_sizes, random_feeds
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.declarations.declared_dims import DeclaredDims
 from sardonyx._src.runtime.declarations.declared_sizes import declarations_of
@@ -29,10 +31,29 @@ def choose_feeds(
     require_integer("seed", seed, 0)
     require_mapping("feeds", feeds, str, object, "names of inputs to values")
     require_mapping("dims", dims, str, (int, np.integer), "names of dims to lengths")
-    random = random_feeds(ports_of(model), feeds, seed, dims)
+    random = random_feeds(ports_of(model), feeds, seed, dims, sizes_for(model, feeds, dims))
     values = {**feeds, **{name: clamp_integers(value) for name, value in random.values.items()}}
     declarations = declarations_of(model.graph.inputs, "input")
     return dict(check_feeds(values, declarations, DeclaredDims(model.ir_version))), random
+
+
+def sizes_for(model: Model, feeds: Mapping[str, object], dims: Mapping[str, int]) -> Mapping[str, int]:
+    """Lengths for the open sizes of the inputs that get random values: those of given values, `dims`, and others that fit."""
+    missing = [port for port in ports_of(model) if port.name not in feeds and not port.has_default]
+    given = [port for port in ports_of(model) if port.name in feeds]
+    known = {**bound_sizes(given, feeds), **dims}
+    return known if open_sizes(missing) <= known.keys() else {**fitting_sizes(model, missing, known), **known}
+
+
+def bound_sizes(ports: Iterable[SessionValue], feeds: Mapping[str, object]) -> dict[str, int]:
+    """The lengths that given tensors have for dimension variables."""
+    result = {}
+    for port in ports:
+        shape = np.asarray(feeds[port.name]).shape if isinstance(port.type, TensorType) else ()
+        for (_, dim), length in zip(dims_of(port.type), shape, strict=False):
+            if isinstance(dim, Expr) and dim.symbols() == {str(dim)}:
+                result[str(dim)] = length
+    return result
 
 
 def complete_feeds(

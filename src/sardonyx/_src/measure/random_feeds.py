@@ -20,23 +20,14 @@ MAX_RANDOM_ELEMENTS = 1 << 30  # elements of one input
 
 @dataclass(frozen=True)
 class RandomFeeds:
-    """Random values by input, and the sizes that were chosen for them.
-
-    sizes: the lengths of dimension variables.
-    unknown: the inputs with sizes that have no name; such sizes are 1.
-    """
+    """Random values by input, and the lengths that were chosen for their open sizes (`open_sizes`)."""
 
     values: Mapping[str, object] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)
-    unknown: Sequence[str] = ()
 
     def describe(self) -> str:
-        """The sizes in words: `N=1, unknown sizes of 'x' = 1`; "" if the model fixes all sizes."""
-        parts = [f"{name}={size}" for name, size in self.sizes.items()]
-        if self.unknown:
-            names = ", ".join(map(repr, self.unknown))
-            parts.append(f"unknown sizes of {names} = 1")
-        return ", ".join(parts)
+        """The sizes in words: `N=1, x:1=8`; "" if the model fixes all sizes."""
+        return ", ".join(f"{name}={size}" for name, size in self.sizes.items())
 
     def hint(self) -> str:
         """A hint for an error: random values may be invalid, and how to choose others."""
@@ -49,16 +40,22 @@ class RandomFeeds:
 
 
 def random_feeds(
-    ports: Sequence[SessionValue], values: Mapping[str, object], seed: int, sizes: Mapping[str, int]
+    ports: Sequence[SessionValue],
+    values: Mapping[str, object],
+    seed: int,
+    sizes: Mapping[str, int],
+    fallback: Mapping[str, int] | None = None,
 ) -> RandomFeeds:
     """Random values for the inputs without default that `values` lacks: normally distributed floats, small
     integers, booleans.
 
-    `sizes` sets the lengths of dimension variables; other variables are 1.  Raises InputError for a variable that no
-    input has.
+    sizes: lengths of open sizes, by the names of `open_sizes`.
+    fallback: lengths of those that `sizes` lacks; of others 1.
+
+    Raises InputError for a size that no input has.
     """
     require_integer("the seed of random inputs", seed, 0)
-    names = variables(ports)
+    names = open_sizes(ports)
     for name in sizes:
         if name not in names:
             known = (
@@ -67,39 +64,38 @@ def random_feeds(
                 else "absent, as the inputs have none"
             )
             raise InputError(f"a dimension variable must be {known}; got {name!r}", name=name)
-    lengths = {name: sizes.get(name, 1) for name in names}
+    lengths = {**dict.fromkeys(names, 1), **(fallback or {}), **sizes}
     rng = np.random.default_rng(seed)
     missing = [p for p in ports if p.name not in values and not p.has_default]
     return RandomFeeds(
         {p.name: random_value(p.type, p.name, rng, lengths) for p in missing},
-        {name: lengths[name] for name in sorted(variables(missing))},
-        [p.name for p in missing if has_unknown_size(p.type)],
+        {name: lengths[name] for name in sorted(open_sizes(missing))},
     )
 
 
-def has_unknown_size(type: Type | None) -> bool:
-    match type:
-        case TensorType():
-            return any(dim is None for dim in type.shape or ())
-        case SequenceType() | OptionalType():
-            return has_unknown_size(type.elem)
-    return False
-
-
-def variables(ports: Iterable[SessionValue]) -> set[str]:
-    """The dimension variables of inputs: names, and expressions whose variables are no dimension by themselves.
+def open_sizes(ports: Iterable[SessionValue]) -> set[str]:
+    """The names of the sizes that inputs leave open: dimension variables, expressions whose variables are no dimension by
+    themselves, and `INPUT:AXIS` for sizes without a name.
 
     Those of [N, N+1, 2*M] are N and 2*M, which gets a length as a whole.
     """
-    dims = {dim for port in ports for dim in dims_of(port.type)}
-    alone = {str(dim) for dim in dims if dim.symbols() == {str(dim)}}
-    return alone | {str(dim) for dim in dims if not dim.symbols() <= alone}
+    dims = [(size_name(port.name, axis), dim) for port in ports for axis, dim in dims_of(port.type)]
+    expressions = {dim for _, dim in dims if isinstance(dim, Expr)}
+    alone = {str(dim) for dim in expressions if dim.symbols() == {str(dim)}}
+    others = {str(dim) for dim in expressions if not dim.symbols() <= alone}
+    return alone | others | {name for name, dim in dims if dim is None}
 
 
-def dims_of(type: Type | None) -> Iterator[Expr]:
+def size_name(input_name: str, axis: int) -> str:
+    """The name of a size for which the model has none."""
+    return f"{input_name}:{axis}"
+
+
+def dims_of(type: Type | None) -> Iterator[tuple[int, Dim]]:
+    """The axes and dims of a tensor, or of the tensors that a sequence or an optional holds."""
     match type:
         case TensorType():
-            yield from (dim for dim in type.shape or () if isinstance(dim, Expr))
+            yield from enumerate(type.shape or ())
         case SequenceType() | OptionalType():
             yield from dims_of(type.elem)
 
@@ -114,7 +110,7 @@ def random_value(
                     f"input {name!r} must have a rank to get a random value; got none; pass a value",
                     name=name,
                 )
-            shape = [length(dim, lengths) for dim in type.shape]
+            shape = [length_of(dim, size_name(name, i), lengths) for i, dim in enumerate(type.shape)]
             if math.prod(shape) > MAX_RANDOM_ELEMENTS:
                 what = (
                     f"input {name!r} must have at most {MAX_RANDOM_ELEMENTS} elements to get a random value"
@@ -132,11 +128,12 @@ def random_value(
     )
 
 
-def length(dim: Dim, lengths: Mapping[str, int]) -> int:
-    if dim is None or isinstance(dim, int):
-        return 1 if dim is None else dim
-    if str(dim) in lengths:
-        return lengths[str(dim)]
+def length_of(dim: Dim, name: str, lengths: Mapping[str, int]) -> int:
+    """The length of a dim; name: of the size if it has none."""
+    if isinstance(dim, int):
+        return dim
+    if dim is None or str(dim) in lengths:
+        return lengths[name if dim is None else str(dim)]
     value = evaluate(dim, lengths)
     return 1 if value is None else max(value, 0)
 

@@ -28,6 +28,10 @@ def parse_pairs(words: Sequence[str], option: str) -> list[tuple[str, str]]:
     return result
 
 
+# Of `--dim`, which may be repeated: what the other sizes are.
+OTHER_SIZES = "others: the least that the operators accept; may be repeated"
+
+
 def parse_dims(words: Sequence[str]) -> dict[str, int]:
     """The length of each dimension variable, from the words `NAME=N` of `--dim`; of several for one name, the last applies."""
     result: dict[str, int] = {}

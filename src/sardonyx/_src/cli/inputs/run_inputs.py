@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from sardonyx._src.cli.inputs.arguments import parse_dims
+from sardonyx._src.cli.inputs.arguments import OTHER_SIZES, parse_dims
 from sardonyx._src.cli.inputs.feeds import read_feeds
 from sardonyx._src.errors import InputError
+from sardonyx._src.ir import Model
+from sardonyx._src.measure.feeds import sizes_for
 from sardonyx._src.measure.random_feeds import RandomFeeds, random_feeds
 from sardonyx._src.runtime.session.session_values import SessionValue
 
@@ -29,7 +31,7 @@ def add_inputs(parser: argparse.ArgumentParser, purpose: str = "") -> None:
         action="append",
         default=[],
         metavar="NAME=N",
-        help=f"length of a dimension variable, for random inputs{purpose}; may be repeated",
+        help=f"length of a dimension variable, or of INPUT:AXIS, for random inputs{purpose}; {OTHER_SIZES}",
     )
 
 
@@ -40,11 +42,17 @@ def refuse_unused_dims(args: argparse.Namespace, users: str = "--random") -> Non
 
 
 def read_inputs(
-    args: argparse.Namespace, ports: Sequence[SessionValue]
+    args: argparse.Namespace, ports: Sequence[SessionValue], model: Model | None
 ) -> tuple[dict[str, object], RandomFeeds]:
-    """All feeds of a run, and those of them that are random.  Raises InputError for words that are no inputs."""
+    """All feeds of a run, and those of them that are random.  Raises InputError for words that are no inputs.
+
+    model: chooses the lengths of open sizes that no word states; they are 1 if it is None, as for a compiled program.
+    """
     feeds = read_feeds(args.inputs, ports)
     if args.random is None:
         return feeds, RandomFeeds()
-    random = random_feeds(ports, feeds, args.random, parse_dims(args.dim))
+    dims = parse_dims(args.dim)
+    random = random_feeds(
+        ports, feeds, args.random, dims, {} if model is None else sizes_for(model, feeds, dims)
+    )
     return {**feeds, **random.values}, random

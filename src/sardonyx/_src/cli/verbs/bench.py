@@ -28,7 +28,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sardonyx._src.cli.inputs.arguments import parse_dims, parse_positive
+from sardonyx._src.cli.inputs.arguments import OTHER_SIZES, parse_dims, parse_positive
 from sardonyx._src.cli.inputs.feeds import read_feeds
 from sardonyx._src.cli.inputs.models import add_model, load_model, operator_sets
 from sardonyx._src.cli.inputs.precision import add_precision
@@ -82,7 +82,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=N",
-        help="length of a dimension variable (others: 1); may be repeated",
+        help=f"length of a dimension variable, or of INPUT:AXIS; {OTHER_SIZES}",
     )
     parser.add_argument(
         "--turns",

@@ -20,7 +20,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from sardonyx._src.cli.inputs.arguments import parse_dims
+from sardonyx._src.cli.inputs.arguments import OTHER_SIZES, parse_dims
 from sardonyx._src.cli.inputs.feeds import read_feeds
 from sardonyx._src.cli.inputs.limits import parse_size
 from sardonyx._src.cli.inputs.models import add_model, load_model
@@ -68,7 +68,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=N",
-        help="length of a dimension variable (others: 1); may be repeated",
+        help=f"length of a dimension variable, or of INPUT:AXIS; {OTHER_SIZES}",
     )
     parser.add_argument(
         "--tolerance",

@@ -19,7 +19,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from sardonyx._src.cli.inputs.arguments import parse_positive
+from sardonyx._src.cli.inputs.arguments import OTHER_SIZES, parse_positive
 from sardonyx._src.cli.inputs.models import add_model, load_model
 from sardonyx._src.cli.inputs.precision import add_precision
 from sardonyx._src.cli.output.destinations import add_output, report_to, report_written, write_file
@@ -53,7 +53,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=N",
-        help="length of a dimension variable (others: 1); may be repeated",
+        help=f"length of a dimension variable, or of INPUT:AXIS; {OTHER_SIZES}",
     )
     parser.add_argument(
         "--by",

@@ -139,7 +139,7 @@ def run(args: argparse.Namespace) -> int:
             verify="first" if args.verify else "off",
         )
     refuse_unknown(args.output or (), [port.name for port in session.outputs])
-    feeds, random = read_inputs(args, session.inputs)
+    feeds, random = read_inputs(args, session.inputs, None if isinstance(source, str) else source)
     with (
         progress(args.repeat) as advance,
         warnings_printed(CompilerWarning, ShapeWarning),

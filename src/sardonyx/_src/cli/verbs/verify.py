@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     threads = None if args.threads is None else parse_positive(args.threads, "--threads")
     certificate = load_certificate(args.certificate)
     model = load_model(args)
-    feeds, random = read_inputs(args, ports_of(model))
+    feeds, random = read_inputs(args, ports_of(model), model)
     with progress(1, "verifying", sessions=True, is_quiet=args.json), sizes_reported(random):
         result = verify(
             certificate,

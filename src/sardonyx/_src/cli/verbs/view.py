@@ -31,7 +31,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from sardonyx._src.cli.inputs.arguments import parse_dims
+from sardonyx._src.cli.inputs.arguments import OTHER_SIZES, parse_dims
 from sardonyx._src.cli.inputs.documents import DocumentSource
 from sardonyx._src.cli.inputs.models import add_model, load_model, operator_sets
 from sardonyx._src.cli.output.destinations import add_output, report_written, write_file
@@ -82,7 +82,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=N",
-        help="length of a dimension variable, for random inputs (others: 1); may be repeated",
+        help=f"length of a dimension variable, or of INPUT:AXIS, for random inputs; {OTHER_SIZES}",
     )
     profile = parser.add_mutually_exclusive_group()
     profile.add_argument(

@@ -41,7 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sizes",
         metavar="NAME=N,...",
-        help="run each model with random inputs that have these lengths of dimension variables (others: 1), and cache "
+        help="run each model with random inputs that have these lengths of dimension variables (others: the least that the operators accept), and cache "
         "what is compiled for such runs, too",
     )
     parser.add_argument("--threads", metavar="N", help="number of threads of the run (all cores)")

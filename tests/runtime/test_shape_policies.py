@@ -232,6 +232,21 @@ def test_a_filter_that_makes_warnings_errors_holds_every_run() -> None:
             session.run({"x": counted(2, 3)})
 
 
+def test_a_run_issues_few_warnings_and_counts_the_rest() -> None:
+    outputs = ", ".join(f"float[1] y{i}" for i in range(9))
+    nodes = "  ".join(f"y{i} = Neg(x)" for i in range(9))
+    session = sx.Session(parse_model(f"g (float[N] x) => ({outputs}) {{ {nodes} }}"), engine="reference")
+    with pytest.warns(sx.ShapeWarning) as issued:
+        session.run({"x": np.zeros(4, np.float32)})
+    texts = [str(warning.message) for warning in issued]
+    assert [text.split(" axis")[0] for text in texts] == [f"output 'y{i}'" for i in range(5)]
+    assert texts[4].endswith("; 4 more sizes contradict declarations") and "more" not in "".join(texts[:4])
+    assert session.stats.shape_warnings == 9
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        session.run({"x": np.zeros(4, np.float32)})
+
+
 def test_threads_share_the_places_that_were_reported() -> None:
     session = make_session(TWICE)
     with warnings.catch_warnings(record=True) as caught:

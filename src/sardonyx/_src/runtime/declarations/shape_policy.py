@@ -19,6 +19,8 @@ Response = Literal["error", "warning", "none"]
 # A session's limit on runs that the reference engine executes only to observe the sizes of values in branches and loops:
 # such runs are slow.
 MAX_OBSERVED = 8
+# Warnings of one run: where an exporter names two sizes alike, every layer has the same finding.
+MAX_WARNINGS = 5
 
 
 def response(policy: ShapePolicy, subject: Subject, kind: Kind) -> Response:
@@ -36,7 +38,7 @@ def response(policy: ShapePolicy, subject: Subject, kind: Kind) -> Response:
 
 @dataclass(slots=True)
 class ShapeReports:
-    """The locations for which a session has issued a warning: each is reported once.
+    """The locations that the warnings of a session name or count: each is reported once.
 
     observed: the lengths of names in the runs that the reference engine has executed to observe them.
     """
@@ -57,19 +59,24 @@ class ShapeReports:
         return True
 
     def warn(self, findings: Iterable[tuple[str, str]], stacklevel: int) -> None:
-        """Issues a ShapeWarning for each finding with a new location.
+        """Issues a ShapeWarning for each of the first findings with new locations; the last one counts the others.
 
         findings: pairs of a location and a message.
         stacklevel: of the caller's caller to whom Python attributes the warning, as for `warnings.warn`.
         """
+        new: dict[str, str] = {}
         for location, message in findings:
-            if location in self.locations:
-                continue
+            if location not in self.locations:
+                new.setdefault(location, message)
+        rest = [*new][MAX_WARNINGS:]
+        for i, location in enumerate([*new][:MAX_WARNINGS], start=1):
+            more = f"; {len(rest)} more sizes contradict declarations" if rest and i == MAX_WARNINGS else ""
             self.locations.add(location)
             try:
-                warnings.warn(ShapeWarning(message), stacklevel=stacklevel + 1)
+                warnings.warn(ShapeWarning(new[location] + more), stacklevel=stacklevel + 1)
             except (
                 ShapeWarning
             ):  # a filter of the caller makes it an error, and must do so in the next run, too
                 self.locations.discard(location)
                 raise
+        self.locations.update(rest)

@@ -38,7 +38,7 @@ class SessionStats:
     compiler_faults: how often each failure of the compiler occurred, by stage, exception and, if it is known, node.
         Reference kernels or the reference engine did the work.
     programs: the number of compiled programs, specializations of subgraphs included.
-    shape_warnings: the number of locations for which a ShapeWarning said that a size contradicts the model's declaration.
+    shape_warnings: the number of locations that a ShapeWarning named or counted, since a size contradicts the model's declaration.
     specializations: the number of programs that are specialized for branches and ranks of runs (at most 4).
     compilations: how often a model, a specialized program of it or a subgraph was compiled; 0 where other sessions or the
         disk cache had all programs.

@@ -93,7 +93,7 @@ class Session:
     `shapes` decides what happens where a size differs from the one that the model declares, as is common in practice.
     - "inputs": a fed tensor must have the declared sizes, and agree with others about dimension variables (InputError).  A
       mismatch in an output, a value inside the model, an argument or result of a subgraph, or among the elements of a
-      sequence is a `ShapeWarning`, once for each location, and the run continues.
+      sequence is a `ShapeWarning`, once for each location and at most five in a run, and the run continues.
     - "strict": every mismatch is an error: InputError for feeds, OutputError for the rest.
     - "warn": as "inputs", but inputs that disagree about a variable are warnings, too.
     - "off": sizes are not compared; element types and ranks are.

@@ -18,23 +18,24 @@ def split_invariant_steps(
     varying: buffers that the loop writes besides the results of these steps.
 
     A step is invariant if the loop writes nothing that the step reads, binds no size that it depends on, and no other
-    step writes its results.  A body with jumps is not changed, since removing a step would make distances of jumps
-    wrong.
+    step writes its results.  These must lie in the arena, where no one outside the run sees them: a loop without
+    iterations executes such a step too, and leaves outputs, states and constants as they are.  A body with jumps is not
+    changed, since removing a step would make distances of jumps wrong.
     """
     if any(step.jump is not None for step in steps):
         return [], [*steps]
     local = local_symbols(steps)
-    writers = Counter([*varying, *(buffer for step in steps for buffer in written_buffers(step))])
+    writes_in_loop = Counter([*varying, *(buffer for step in steps for buffer in written_buffers(step))])
     invariant: list[Step] = []
     for step in steps:
         results = written_buffers(step)
         if local and any(depends_on(size, local) for size in sizes_of(step)):
             continue
-        if not any(writers[tensor.buffer] for tensor in step.reads) and all(
-            buffer.role == "arena" and writers[buffer] == 1 for buffer in results
+        if not any(writes_in_loop[tensor.buffer] for tensor in step.reads) and all(
+            buffer.role == "arena" and writes_in_loop[buffer] == 1 for buffer in results
         ):
             invariant.append(step)
-            writers.subtract(results)
+            writes_in_loop.subtract(results)
     hoisted = set(map(id, invariant))
     return invariant, [step for step in steps if id(step) not in hoisted]
 

@@ -18,9 +18,11 @@ from pathlib import Path
 from typing import TypeAlias
 
 from sardonyx._src.cli.main import main
+from sardonyx._src.runtime.session.activity import WORDS
 
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 CommandRunner: TypeAlias = Callable[[str], tuple[int, str]]  # of a command: its exit code, and what it prints
+PROGRESS = re.compile(rf"(?:{'|'.join(WORDS.values())}|loading kernels)(?: [0-9./]+(?: of [0-9.]+ [MG]B)?)?")
 COMMAND = re.compile(r"\$ (.*?)(?:  # exits with (\d+))?")
 
 
@@ -93,7 +95,7 @@ def run_console(block: Block, run_command: CommandRunner) -> None:
         code, output = run_command(match[1])
         assert code == int(match[2] or 0), f"line {line}: exit code {code}\n{output}"
         if expected:
-            assert_matches(normalize(output), normalize(expected), f"line {line}")
+            assert_matches(normalize(without_progress(output)), normalize(expected), f"line {line}")
 
 
 def commands(block: Block) -> Iterator[tuple[str, str, int]]:
@@ -110,6 +112,11 @@ def exit_code(words: list[str]) -> int:
         return main(words)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 1
+
+
+def without_progress(text: str) -> str:
+    """Text without the lines that say what a session is doing, which appear where a machine is busy."""
+    return "".join(line for line in text.splitlines(keepends=True) if not PROGRESS.fullmatch(line.rstrip()))
 
 
 def normalize(text: str) -> str:

@@ -21,7 +21,7 @@ from sardonyx._src.ir.walk import graphs
 from sardonyx._src.measure.random_feeds import dims_of, length_of, open_sizes, size_name
 from sardonyx._src.runtime.session.session_values import SessionValue
 
-LENGTHS = (8, 32, 224, 512, 4096, 16000)  # strides of images, images, windows, and a second of sound
+LENGTHS = (8, 32, 48, 224, 512, 4096, 16000)  # strides of images, images, windows, and a second of sound
 MAX_ELEMENTS = 1 << 22  # of one input
 MAX_SINGLE = 4  # open sizes that are tried one by one
 

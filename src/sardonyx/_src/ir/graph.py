@@ -52,6 +52,7 @@ class Graph(NestedGraph):
         "_last",
         "_positions",
         "declarations",
+        "deferred_uses",
         "details",
         "doc",
         "function",
@@ -71,6 +72,7 @@ class Graph(NestedGraph):
         self.quantization_annotations: list[QuantizationAnnotation] = []
         self.details: SourceDetails | None = None
         self.declarations: Declarations | None = None
+        self.deferred_uses: list[Value] | None = None  # the values whose uses are recorded at the first query
         self._metadata = None
         self._inputs: dict[Value, None] = {}
         self._initializers: dict[str, Value] = {}
@@ -219,6 +221,7 @@ class Graph(NestedGraph):
 
     def release(self) -> None:
         """Removes all uses by nodes of this graph, which has itself been removed."""
+        self.record_uses()
         for node in self.nodes:
             node.set_inputs(())
             for graph in node.subgraphs:
@@ -237,6 +240,25 @@ class Graph(NestedGraph):
             named[value.name] = value
         why = f"the graph has no value {name!r}{did_you_mean(name, filter(None, named))}"
         raise InputError(why, name=name)
+
+    def record_uses(self) -> None:
+        """Records the uses, by nodes of this graph, of the values whose uses have been deferred.
+
+        Complete maps are assigned, so that threads that query uses together find the same ones.
+        """
+        deferred = self.deferred_uses
+        if deferred is None:
+            return
+        uses: dict[Value | None, dict[tuple[Node, int], None]] = {value: {} for value in deferred}
+        for node in self.nodes:
+            slot = 0
+            for value in node._inputs:
+                if value in uses:
+                    uses[value][node, slot] = None
+                slot += 1
+        for value in deferred:
+            value._uses = uses[value]
+        self.deferred_uses = None
 
     def _defined(self) -> Iterator[Value]:
         """Every value that the graph itself defines."""

@@ -22,6 +22,9 @@ class Value(WithMetadata):
     graph: the graph with the value as an input or initializer; None for the result of a node.
     index: the position among the outputs of the producer.
     name: unique in the graph; "" for an output that the node leaves out.
+
+    A graph of many nodes that has been loaded records the uses of its values when the first of them is read
+    (`Graph.deferred_uses`): until then `_uses` is not set.
     """
 
     __slots__ = (
@@ -49,6 +52,16 @@ class Value(WithMetadata):
         self._metadata = None
         self._uses: dict[tuple[Node, int], None] = {}
         self.details: SourceDetails | None = None
+
+    if not TYPE_CHECKING:  # an attribute that is misspelled must stay an error
+
+        def __getattr__(self, name: str) -> object:
+            """Called for attributes that are not set: records the uses of all values of the graph if they are deferred."""
+            if name != "_uses":
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            if (graph := self.owner) is not None:
+                graph.record_uses()
+            return object.__getattribute__(self, name)  # another thread may have recorded them meanwhile
 
     @property
     def uses(self) -> tuple[tuple[Node, int], ...]:

@@ -7,12 +7,20 @@ In these functions, b is a buffer, p a position in it and e the end of the messa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
 
 from sardonyx._src.errors import LimitError
 from sardonyx._src.proto.record import Record
 from sardonyx._src.proto.wire import Buffer, DecodeContext, UndecodedRun, WireError, varint
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Positions: TypeAlias = "NDArray[np.int64]"
 
 BLOCK = 1 << 16  # bytes that are read at once; longer fields are read one by one
 # Entries of fewer than MIN_NODE_BYTES on average are accepted only up to a 16th of the limit of records: a real node,
@@ -39,7 +47,8 @@ def skip_run(b: Buffer, p: int, e: int, context: DecodeContext, tag: int, record
         if earlier.records is records:
             raise WireError("the fields are not in one run", p)
         return p
-    start, count = p, 0
+    start, begins, ends = p, array("q"), array("q")
+    add_begin, add_end = begins.append, ends.append
     while p < e and b[p] == tag:
         n, k = b[p + 1], p + 2
         if n > 127:
@@ -47,10 +56,11 @@ def skip_run(b: Buffer, p: int, e: int, context: DecodeContext, tag: int, record
         if k + n > e:
             break
         p = k + n
-        count += 1
-    check_sizes(count, p - start, context.limits.records // SHORT_NODES_SHARE, NAMES[tag])
+        add_begin(k)
+        add_end(p)
+    check_sizes(len(ends), p - start, context.limits.records // SHORT_NODES_SHARE, NAMES[tag])
     if p > start:
-        context.undecoded[tag] = UndecodedRun(context, records, context.base + start, context.base + p)
+        context.undecoded[tag] = UndecodedRun(context, records, begins, ends)
     return p
 
 
@@ -61,26 +71,32 @@ def check_sizes(count: int, size: int, limit: int, name: str = "nodes") -> None:
         raise LimitError(what, limit="records")
 
 
-class FieldReader(Protocol):
-    """Reads the fields of a run."""
+class FieldBlock(NamedTuple):
+    """Consecutive fields of a run: the values data[begin:end] for each position in `begins` and `ends`.
 
-    def read_block(self, b: bytes) -> int:
-        """Reads the fields at the beginning of a block, and returns the end of the last complete one."""
+    is_long: whether this is one field that is longer than a block; `data` are then the whole data of the run.
+    """
 
-    def read_long(self, b: Buffer, p: int, e: int) -> None:
-        """Reads the value b[p:e] of a field that is longer than a block."""
+    data: Buffer
+    begins: Positions
+    ends: Positions
+    is_long: bool = False
 
 
-def read_run(run: UndecodedRun, reader: FieldReader) -> None:
-    """Reads all fields of a run; raises WireError or IndexError for fields that do not decode."""
+def read_blocks(run: UndecodedRun) -> Iterator[FieldBlock]:
+    """The fields of a run in blocks, each with the state of the context that decoders of its values need."""
     context = run.context
-    p = run.start
-    while p < run.end:
-        context.base, context.depth = p, run.depth
-        size = reader.read_block(context.buffer[p : min(run.end, p + BLOCK)])
-        if not size:
+    begins, ends = (np.frombuffer(p, np.int64) + run.base for p in (run.begins, run.ends))
+    first = 0
+    while first < len(begins):
+        base = int(begins[first])
+        last = int(np.searchsorted(ends, base + BLOCK, "right"))
+        context.depth, context.base = run.depth, base
+        if last == first:
+            last = first + 1
             context.base = 0
-            n, k = varint(context.buffer, p + 1)
-            reader.read_long(context.buffer, k, k + n)
-            size = k + n - p
-        p += size
+            yield FieldBlock(context.buffer, begins[first:last], ends[first:last], is_long=True)
+        else:
+            data = context.buffer[base : int(ends[last - 1])]
+            yield FieldBlock(data, begins[first:last] - base, ends[first:last] - base)
+        first = last

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import mmap
 import struct
+from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
@@ -63,15 +64,18 @@ class Limits:
 
 
 class UndecodedRun:
-    """Consecutive fields of one tag that a decoder has skipped: `context.buffer[start:end]`.
+    """Consecutive fields of one tag that a decoder has skipped.
 
     records: the list to which the decoder would have appended the decoded fields.
+    begins, ends: the range of the value of each field in `context.buffer`, from `base` on.
     depth: the levels of nesting that the fields may have.
     """
 
-    def __init__(self, context: DecodeContext, records: Sequence[Record], start: int, end: int) -> None:
-        self.context, self.records, self.start, self.end = context, records, start, end
-        self.depth = context.depth
+    def __init__(
+        self, context: DecodeContext, records: Sequence[Record], begins: array[int], ends: array[int]
+    ) -> None:
+        self.context, self.records, self.begins, self.ends = context, records, begins, ends
+        self.base, self.depth = context.base, context.depth
 
 
 class DecodeContext:

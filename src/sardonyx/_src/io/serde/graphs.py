@@ -17,7 +17,7 @@ from sardonyx._src.io.serde.topological_order import topological_order
 from sardonyx._src.io.serde.value_info_runs import ValueInfoRunReader
 from sardonyx._src.ir import Attribute, Graph, Node, SparseTensor, SparseTensorType, Tensor, TensorType, Value
 from sardonyx._src.ir.details import Stated
-from sardonyx._src.ir.large_graphs import append_node
+from sardonyx._src.ir.large_graphs import append_call, append_node, defer_uses
 from sardonyx._src.ir.model import Note
 from sardonyx._src.ir.walk import values
 from sardonyx._src.proto import messages as m
@@ -223,6 +223,8 @@ class GraphReader:
             return
         before, noted, started = dict(scope.names), len(self.notes), len(self.started)
         while True:
+            if scope.outer is None:
+                defer_uses(graph, dict.fromkeys(before.values()))
             order = self.orders.get(where)  # from an earlier attempt, possibly one at an enclosing graph
             try:
                 self.read_ordered_nodes(
@@ -272,7 +274,8 @@ class GraphReader:
                 names[output] = node._outputs[0]
             else:
                 values = self.read_outputs_of_node(graph, record, scope, types, where, index)
-                node = graph.append(Node(op_type, inputs, values, attributes, domain=domain, name=name))
+                call = Node(op_type, (), values, attributes, domain=domain, name=name)
+                node = append_call(graph, call, inputs)
             # Most nodes have just these fields, and none of them empty: then there are no extras.
             if len(fields) == 4 + ("attribute" in fields) and inputs and outputs and name and op_type:
                 if not attributes and "attribute" in fields:

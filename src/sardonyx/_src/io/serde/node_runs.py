@@ -1,28 +1,24 @@
 """Nodes from bytes to IR without records in between, in half the time: a large graph is mostly short nodes.
 
-A node is plain if it has the fields that exporters write, in the order of their numbers, in ASCII and with lengths of
-one byte, reads values that are defined before it, and has one output with a new name.  Any other node is decoded to a
-record, which is then read like the nodes of other graphs.
+A node is plain if it is so in its columns (`proto/node_columns.py`), and its call is short and has just an operator,
+attributes without graphs and a domain.  Any other node is decoded to a record, which is then read like the nodes of other
+graphs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from sardonyx._src.errors import InvalidModel
 from sardonyx._src.io.serde.attributes import plain_attribute_from
-from sardonyx._src.ir import Attribute, AttributeValue, Graph, Value
-from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.large_graphs import append_node
+from sardonyx._src.ir import Attribute, Graph, Value
+from sardonyx._src.ir.large_graphs import AttributeFields, Call, append_nodes, defer_uses
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.decoders import decode_attribute_proto, decode_node_proto
-from sardonyx._src.proto.runs import MAX_TEMPLATE_BYTES, MAX_TEMPLATES, read_run
-from sardonyx._src.proto.wire import Buffer, UndecodedRun, WireError, chunk, varint
-
-PlainAttribute: TypeAlias = tuple[str, AttributeType, AttributeValue]
-# The fields after the names of a plain node: operator, domain, and each attribute, a record if it is not plain.
-Call: TypeAlias = tuple[str, str, list[PlainAttribute | m.AttributeProto]]
+from sardonyx._src.proto.node_columns import NodeColumns, read_columns
+from sardonyx._src.proto.runs import MAX_TEMPLATE_BYTES, MAX_TEMPLATES, FieldBlock, read_blocks
+from sardonyx._src.proto.wire import VIEW_FROM, UndecodedRun, WireError, chunk, varint
 
 
 class RecordReader(Protocol):
@@ -50,134 +46,120 @@ class NodeRunReader:
         records: RecordReader,
     ) -> None:
         self.graph, self.run, self.names, self.declared, self.records = graph, run, names, declared, records
-        self.plain_attributes: dict[bytes, PlainAttribute] = {}  # by their encoding
+        self.plain_attributes: dict[bytes, AttributeFields] = {}  # by their encoding
         self.calls: dict[bytes, Call] = {}  # by their encoding
 
     def read(self) -> None:
-        """Reads all nodes.  Raises InvalidModel for nodes that do not decode, and for those that `records` rejects."""
+        """Reads all nodes; the uses of values are deferred.
+
+        Raises InvalidModel for nodes that do not decode, read values that are not defined before them, define a name
+        again, or that `records` rejects.
+        """
+        defer_uses(self.graph, dict.fromkeys(self.names.values()))
         try:
-            read_run(self.run, self)
+            for block in read_blocks(self.run):
+                if block.is_long:
+                    self.read_record(block, 0)
+                else:
+                    self.read_block(block)
         except (WireError, IndexError):
             raise InvalidModel("the nodes of a graph must decode", location="graph.node") from None
 
-    def read_long(self, b: Buffer, p: int, e: int) -> None:
-        """Reads the node b[p:e]."""
-        node = chunk(decode_node_proto, b, p, e, self.run.context)
-        self.records.read_node(node, len(self.graph.nodes))
+    def read_block(self, block: FieldBlock) -> None:
+        """Appends plain nodes together up to the next node that is not plain, which is read from its record, and so on."""
+        columns = read_columns(bytes(block.data), block.begins, block.ends)
+        i = 0
+        while i < len(columns.plain):
+            calls = self.read_calls(columns, i)
+            if calls:
+                self.append_plain(columns, i, calls)
+            else:
+                self.read_record(block, i)
+            i += len(calls) or 1
 
-    def read_block(self, b: bytes) -> int:
-        """Reads the nodes at the beginning of a block, and returns the end of the last complete field.
+    def read_record(self, block: FieldBlock, i: int) -> None:
+        b, p, e, context = block.data, int(block.begins[i]), int(block.ends[i]), self.run.context
+        if block.is_long:
+            record = chunk(decode_node_proto, b, p, e, context)
+        else:
+            record = decode_node_proto(b, p, e, context)
+        self.records.read_node(record, len(self.graph.nodes))
 
-        p: start of the field of a node; begin, end: range of its value, the node.
-        k: start of a field of the node; n: length of a value; s: start of it.
-        Tags of a node's fields: 10 input, 18 output, 26 name, 34 op_type, 42 attribute, 58 domain.
-        """
-        p, size = 0, len(b)
-        text = b.decode("latin-1")
-        is_ascii = text.isascii()
-        graph, names, declared = self.graph, self.names, self.declared
-        find, find_call = names.get, self.calls.get
+    def read_calls(self, columns: NodeColumns, start: int) -> list[Call]:
+        """The calls of the plain nodes from an index on, up to the next node that is not plain."""
+        result: list[Call] = []
+        find, index = self.calls.get, len(self.graph.nodes) - start
+        for i in range(start, len(columns.plain)):
+            if not columns.plain[i]:
+                break
+            b = columns.calls[i]
+            call = find(b) or self.read_call(b, columns.names[i], index + i)
+            if call is None:
+                break
+            result.append(call)
+        return result
+
+    def append_plain(self, columns: NodeColumns, start: int, calls: Sequence[Call]) -> None:
+        """Appends the nodes from an index on; calls: what `read_calls` returned for them."""
+        graph, names, stop = self.graph, self.names, start + len(calls)
+        before, index = len(names), len(graph.nodes)
         try:
-            while p < size:
-                n, k = b[p + 1], p + 2
-                if n > 127:
-                    n, k = varint(b, p + 1)
-                begin, end = k, k + n
-                if end > size:
-                    break
-                inputs: list[Value | None] = []
-                output = name = ""
-                while k < end and b[k] == 10:
-                    s = k + 2
-                    k = s + b[k + 1]
-                    value = find(text[s:k])
-                    if value is None and s != k:
-                        k = end + 1  # not plain
-                    inputs.append(value)
-                if k < end and b[k] == 18:
-                    s = k + 2
-                    k = s + b[k + 1]
-                    output = text[s:k]
-                if k < end and b[k] == 26 and b[k + 1]:
-                    s = k + 2
-                    k = s + b[k + 1]
-                    name = text[s:k]
-                # Also refuses lengths of more than one byte: the first byte of such a length is not ASCII.
-                is_plain = output and k < end and (is_ascii or text[begin:k].isascii())
-                call = (find_call(b[k:end]) or self.read_call(b, k, end)) if is_plain else None
-                if call is not None and output not in names:
-                    op_type, domain, parts = call
-                    attributes = self.attributes_of(parts, name or op_type) if parts else {}
-                    node = append_node(graph, op_type, domain, name, inputs, output, attributes)
-                    names[output] = value = node._outputs[0]
-                    if output in declared:
-                        self.records.declare(value, len(graph.nodes) - 1)
-                else:
-                    self.records.read_node(
-                        decode_node_proto(b, begin, end, self.run.context), len(graph.nodes)
-                    )
-                p = end
-        except IndexError:  # the block ends inside a field
-            pass
-        return p
+            append_nodes(graph, names, columns.rows(start, stop, calls))
+        except KeyError:
+            raise InvalidModel("an input must be defined before its use", location="graph.node") from None
+        if len(names) < before + len(calls):
+            raise InvalidModel("names of values must be unique", location="graph.node")
+        if self.declared:
+            for i, output in enumerate(columns.outputs[start:stop], index):
+                if output in self.declared:
+                    self.records.declare(names[output], i)
 
-    def read_call(self, b: bytes, p: int, end: int) -> Call | None:
-        """The fields from p to the end of a node, which follow its names; None if the node is not plain."""
-        k = p
-        op_type = domain = ""
-        if b[k] == 34:
-            s = k + 2
-            k = s + b[k + 1]
-            op_type = b[s:k].decode("latin-1")
-        parts: list[PlainAttribute | m.AttributeProto] = []
-        is_plain = op_type and k <= end and b[p:k].isascii()
-        while is_plain and k < end and b[k] == 42:
+    def read_call(self, b: bytes, node: str, index: int) -> Call | None:
+        """The fields of a node after its names; None if the node is not plain.
+
+        node, index: its name and position, for messages.  Raises InvalidModel if two attributes have the same name.
+        """
+        s, k, end = 2, 2 + b[1], len(b)
+        op_type, domain = b[s:k].decode("latin-1"), ""
+        parts: list[AttributeFields | m.AttributeProto] = []
+        if not op_type or not b[:k].isascii() or not k <= end < VIEW_FROM:
+            return None
+        while k < end and b[k] == 42:
             n, s = b[k + 1], k + 2
             if n > 127:
                 n, s = varint(b, k + 1)
             k = s + n
             if k <= end:
-                parts.append(self.plain_attributes.get(b[s:k]) or self.decode_attribute(b, s, k))
-        if is_plain and k < end and b[k] == 58 and b[k + 1]:
+                parts.append(self.plain_attributes.get(b[s:k]) or self.decode_attribute(b[s:k]))
+        if k < end and b[k] == 58 and b[k + 1]:
             s = k + 2
             k = s + b[k + 1]
             domain = b[s:k].decode("latin-1")
-            is_plain = b[s - 1 : k].isascii() and domain != "ai.onnx"
-        if not is_plain or k != end:
+            if not b[s - 1 : k].isascii() or domain == "ai.onnx":
+                return None
+        plain = [part for part in parts if isinstance(part, tuple)]
+        records = [part for part in parts if not isinstance(part, tuple)]
+        if k != end or any(record.has("g") or record.has("graphs") for record in records):
             return None
-        call = op_type, domain, parts
-        if (
-            end - p < MAX_TEMPLATE_BYTES
-            and len(self.calls) < MAX_TEMPLATES
-            and all(isinstance(part, tuple) for part in parts)
-        ):
-            self.calls[b[p:end]] = call
-        return call
+        if len({*(part[0] for part in plain), *(record.name for record in records)}) < len(parts):
+            raise InvalidModel("attributes of a node must be unique", location="graph.node")
+        if records:
+            read = self.records.read_attribute
+            return (
+                op_type,
+                domain,
+                [p if isinstance(p, tuple) else read(p, index, node or op_type) for p in parts],
+            )
+        if len(b) < MAX_TEMPLATE_BYTES and len(self.calls) < MAX_TEMPLATES:
+            self.calls[b] = op_type, domain, plain
+        return op_type, domain, plain
 
-    def decode_attribute(self, b: bytes, s: int, q: int) -> PlainAttribute | m.AttributeProto:
-        record = decode_attribute_proto(b, s, q, self.run.context)
+    def decode_attribute(self, b: bytes) -> AttributeFields | m.AttributeProto:
+        record = decode_attribute_proto(b, 0, len(b), self.run.context)
         attribute = plain_attribute_from(record)
         if attribute is None:
             return record
         fields = attribute.name, attribute.type, attribute.value
-        if q - s < MAX_TEMPLATE_BYTES and len(self.plain_attributes) < MAX_TEMPLATES:
-            self.plain_attributes[b[s:q]] = fields
+        if len(b) < MAX_TEMPLATE_BYTES and len(self.plain_attributes) < MAX_TEMPLATES:
+            self.plain_attributes[b] = fields
         return fields
-
-    def attributes_of(
-        self, parts: Sequence[PlainAttribute | m.AttributeProto], node: str
-    ) -> dict[str, Attribute]:
-        """The attributes of the next node; raises InvalidModel if two have the same name.
-
-        parts: each attribute, as its constructor's arguments or as a record.  node: its name, for messages.
-        """
-        result: dict[str, Attribute] = {}
-        for part in parts:
-            if isinstance(part, tuple):
-                attribute = Attribute(*part)
-            else:
-                attribute = self.records.read_attribute(part, len(self.graph.nodes), node)
-            result[attribute.name] = attribute
-        if len(result) < len(parts):
-            raise InvalidModel("attributes of a node must be unique", location="graph.node")
-        return result

@@ -7,8 +7,8 @@ from sardonyx._src.io.serde.declarations import PlainValueInfo, ValueInfo
 from sardonyx._src.io.serde.types import is_plain, type_from
 from sardonyx._src.ir import Type
 from sardonyx._src.proto.decoders import decode_type_proto, decode_value_info_proto
-from sardonyx._src.proto.runs import MAX_TEMPLATE_BYTES, MAX_TEMPLATES, read_run
-from sardonyx._src.proto.wire import Buffer, UndecodedRun, WireError, chunk, varint
+from sardonyx._src.proto.runs import MAX_TEMPLATE_BYTES, MAX_TEMPLATES, FieldBlock, read_blocks
+from sardonyx._src.proto.wire import UndecodedRun, WireError, chunk
 
 
 class ValueInfoRunReader:
@@ -22,30 +22,19 @@ class ValueInfoRunReader:
     def read(self) -> list[ValueInfo]:
         """The entries; raises InvalidModel for entries that do not decode."""
         try:
-            read_run(self.run, self)
+            for block in read_blocks(self.run):
+                self.read_block(block)
         except (WireError, IndexError):
             raise InvalidModel("the value_info of a graph must decode", location="graph") from None
         return self.entries
 
-    def read_long(self, b: Buffer, p: int, e: int) -> None:
-        """Reads the entry b[p:e]."""
-        self.entries.append(chunk(decode_value_info_proto, b, p, e, self.run.context))
-
-    def read_block(self, b: bytes) -> int:
-        """Reads the entries at the beginning of a block, and returns the end of the last complete field."""
-        p, size = 0, len(b)
-        try:
-            while p < size:
-                n, k = b[p + 1], p + 2
-                if n > 127:
-                    n, k = varint(b, p + 1)
-                if k + n > size:
-                    break
-                self.entries.append(self.read_entry(b, k, k + n))
-                p = k + n
-        except IndexError:  # the block ends inside a field
-            pass
-        return p
+    def read_block(self, block: FieldBlock) -> None:
+        ranges = zip(block.begins.tolist(), block.ends.tolist(), strict=True)
+        b = block.data
+        if type(b) is bytes and not block.is_long:
+            self.entries += [self.read_entry(b, p, e) for p, e in ranges]
+        else:
+            self.entries += [chunk(decode_value_info_proto, b, p, e, self.run.context) for p, e in ranges]
 
     def read_entry(self, b: bytes, p: int, e: int) -> ValueInfo:
         """The entry b[p:e]; it is plain if it has a name in ASCII, and then a type, with lengths of one byte.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -10,11 +10,17 @@ import numpy as np
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.interp.program import InterpreterProgram
 from sardonyx._src.interp.run_state import RandomSource, RunState
-from sardonyx._src.ir import Graph, Model, Node, Tensor, TensorType, Value
+from sardonyx._src.ir import Array, Graph, Model, Node, Tensor, TensorType, Value
+from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.copier import Copier
 from sardonyx._src.ops.api import RunLimits, RuntimeValue, as_plain_value
-from sardonyx._src.ops.registry import find
+from sardonyx._src.ops.registry import SPECIFIED_DOMAINS, find
 
+# Programs of nodes without their inputs, shared by all models of the process.  Of floats, which may be part of a value
+# that equals another one with other bits, as 0 and -0, there are none in keys.
+PROGRAMS: dict[Hashable, InterpreterProgram] = {}
+MAX_PROGRAMS = 64  # a model folds nodes of few kinds
+KEY_TYPES = frozenset(AttributeType[name] for name in ("INT", "STRING", "INTS", "STRINGS"))
 FOLDING_LIMITS = RunLimits(bytes=1 << 31, iterations=1 << 16)
 
 
@@ -33,14 +39,53 @@ def evaluate_node(
     node: Node, imports: Mapping[str, int], tensors: Sequence[Tensor | None], /
 ) -> Sequence[RuntimeValue] | None:
     """Evaluates a node by its reference kernel, as `Evaluate` says."""
-    model = one_node_model(node, imports, tensors)
     try:
-        program = InterpreterProgram(model.graph, model, imports, {}).prepare()
+        program, feeds = program_of(node, imports, tensors)
         with np.errstate(all="ignore"):
-            results = program.bind(RunState(FOLDING_LIMITS, RandomSource()))([])
+            results = program.bind(RunState(FOLDING_LIMITS, RandomSource()))(feeds)
     except SardonyxError:
         return None
     return list(map(as_plain_value, results))
+
+
+def program_of(
+    node: Node, imports: Mapping[str, int], tensors: Sequence[Tensor | None]
+) -> tuple[InterpreterProgram, Sequence[RuntimeValue]]:
+    """The prepared program of a node and its inputs; equal nodes share one, since preparing takes as long as most runs."""
+    key = program_key(node, imports)
+    program = PROGRAMS.get(key)
+    if program is None:
+        model = one_node_model(node, imports, tensors)
+        graph = model.graph
+        if key is not None:
+            for value in [*graph.initializers.values()]:
+                graph.remove_initializer(value)
+                graph.add_input(value)
+        program = InterpreterProgram(graph, model, imports, {}).prepare()
+        if key is not None:
+            if len(PROGRAMS) == MAX_PROGRAMS:
+                PROGRAMS.clear()
+            PROGRAMS[key] = program
+    distinct = dict(zip(node.inputs, tensors, strict=True))
+    given = (tensor.numpy().view() for tensor in distinct.values() if tensor is not None)
+    return program, list(map(read_only, given)) if program.graph.inputs else []
+
+
+def program_key(node: Node, imports: Mapping[str, int]) -> Hashable:
+    """What the program of a node depends on; None if it is not shared, as for operators that callers can define anew."""
+    attributes = node.attributes.values()
+    if node.domain not in SPECIFIED_DOMAINS or any(a.ref or a.type not in KEY_TYPES for a in attributes):
+        return None
+    distinct: dict[Value, int] = {}
+    inputs = tuple(None if v is None else distinct.setdefault(v, len(distinct)) for v in node.inputs)
+    values = tuple((a.name, a.type, a.value) for a in attributes)
+    outputs = tuple(bool(value.name) for value in node.outputs)
+    return node.domain, node.op_type, tuple(imports.items()), inputs, outputs, values
+
+
+def read_only(array: Array) -> Array:
+    array.flags.writeable = False
+    return array
 
 
 def evaluate_fixed_bits(

@@ -96,15 +96,12 @@ def test_threads_that_query_uses_together_find_all() -> None:
 @pytest.mark.parametrize("is_deferred", [True, False])
 def test_appended_nodes_equal_those_that_are_appended_one_by_one(*, is_deferred: bool) -> None:
     axis = ("axis", AttributeType.INT, 1)
-    rows = [
-        (0, "", "", (), "a", "", ("Op", "", ())),
-        (1, "a", "", (), "b", "n1", ("Op", "d", [axis])),
-        (4, "", "b", ("a", ""), "c", "n2", ("Op", "", ())),
-    ]
+    names = ["a", "", "a", "b", "n1", "", "b", "a", "", "c", "n2"]
+    calls = [("Op", "", ()), ("Op", "d", [axis]), ("Op", "", ())]
     graphs = [Graph("g", [Value("x")]) for _ in range(2)]
     if is_deferred:
         defer_uses(graphs[0], graphs[0].inputs)
-    append_nodes(graphs[0], {"x": graphs[0].inputs[0]}, rows)
+    append_nodes(graphs[0], {"x": graphs[0].inputs[0]}, [0, 1, 4], names, calls)
     a = append_node(graphs[1], "Op", "", "", (), "a", {}).outputs[0]
     b = append_node(graphs[1], "Op", "d", "n1", [a], "b", {}).outputs[0]
     append_call(graphs[1], Node("Op", (), [Value("c")], name="n2"), [None, b, a, None])
@@ -115,30 +112,30 @@ def test_appended_nodes_equal_those_that_are_appended_one_by_one(*, is_deferred:
 
 
 def test_a_node_that_reads_an_unknown_name_is_not_appended() -> None:
-    graph = Graph()
-    rows = [(0, "", "", (), "a", "", ("Op", "", ())), (1, "z", "", (), "b", "", ("Op", "", ()))]
+    graph, values = Graph(), dict[str, Value]()
     with pytest.raises(KeyError, match="z"):
-        append_nodes(graph, {}, rows)
+        append_nodes(graph, values, [0, 1], ["a", "", "z", "b", ""], [("Op", "", ())] * 2)
     assert [node.outputs[0].name for node in graph.nodes] == ["a"]
     assert len(graph.nodes) == 1
+    assert list(values) == ["a"]
 
 
 def test_a_dismantled_graph_without_a_query_is_freed_without_the_cycle_collector() -> None:
     gc.collect()
     gc.disable()
     try:
-        before = value_count()
+        before = node_count()
         graph = load(encode(parse_record(TEXTS["plain"]))).graph
-        assert value_count() == before + 4
+        assert node_count() == before + 3
         dismantle(graph)
         del graph
-        assert value_count() == before
+        assert node_count() == before
     finally:
         gc.enable()
 
 
-def value_count() -> int:
-    return sum(isinstance(item, Value) for item in gc.get_objects())
+def node_count() -> int:
+    return sum(isinstance(item, Node) for item in gc.get_objects())
 
 
 def test_a_value_has_no_other_attributes() -> None:

@@ -55,13 +55,14 @@ def assert_columns(nodes: list[tuple[m.NodeProto, bool]]) -> None:
     columns = read_columns(data, np.array(begins), np.array(ends))
     assert list(columns.plain) == [is_plain for _, is_plain in nodes]
     for i, (node, is_plain) in enumerate(nodes):
+        names = columns.names[columns.first_names[i] : columns.first_names[i + 1]]
         if is_plain:
-            names = [columns.first[i], columns.second[i], *columns.others[i]]
-            assert names[: columns.counts[i]] == list(node.input)
-            assert names[columns.counts[i] :] == [""] * (2 - columns.counts[i])
-            assert (columns.outputs[i], columns.names[i]) == (node.output[0], node.name)
+            assert columns.counts[i] == len(node.input)
+            assert names == [*node.input, node.output[0], node.name]
             call = m.NodeProto(op_type=node.op_type, attribute=node.attribute)
-            assert columns.calls[i] == encode(call)
+            assert data[columns.calls[i] : columns.ends[i]] == encode(call)
+        else:
+            assert names == []
 
 
 @pytest.mark.parametrize("name", PLAIN)

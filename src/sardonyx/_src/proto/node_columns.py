@@ -1,16 +1,16 @@
-"""Columns of encoded nodes: NumPy finds the fields of all nodes of a block together, a column for each field.
+"""Columns of encoded nodes: NumPy finds the fields of all nodes of a block together.
 
 A node is plain if it begins with inputs, one output and perhaps a name, in this order, in ASCII and with lengths of one
 byte, followed by its operator.  What follows its names, the call, stays encoded: few calls of a large graph differ.
 
-The names are cut out of the block in one split: the tag and the length before each name are replaced by a separator, and
-all bytes outside of names by zeros.  In these functions, k is the position of a field of each node.
+The names of a block are cut out in one split: of the bytes of plain nodes before their calls, tags are left out, and lengths
+replaced by a separator.  In these functions, k is the position of a field of each node.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Positions: TypeAlias = "NDArray[np.int64]"
-    Flags: TypeAlias = "NDArray[np.bool_]"
 
-CallT = TypeVar("CallT")
 INPUT, OUTPUT, NAME, OP_TYPE = 10, 18, 26, 34  # tags of the fields of a node
 MAX_LENGTH = 127  # the longest field whose length takes one byte
 MAX_INPUTS = 64  # of a plain node; each more is another round over the columns of a block
@@ -29,53 +27,45 @@ SEPARATOR = 255  # a byte that no ASCII name has
 
 
 class NodeColumns(NamedTuple):
-    """The fields of the nodes of a block by node; entries of nodes that are not plain have no meaning.
+    """The fields of the nodes of a block by node; those of nodes that are not plain have no meaning.
 
     counts: the number of inputs.
-    first, second, others: the names of the first input, of the second, and of all others; "" or () beyond the last one.
-    outputs, names: "" if a node has no name.
-    calls: the encoded fields after the names.
+    names: those of all plain nodes: for each the names of its inputs, its output and the node itself, "" for no name.
+    first_names: the index in `names` of the first name of each node, and that after the last name.
+    calls, ends: the range of the call of each node in the block.
     """
 
     plain: Sequence[bool]
     counts: Sequence[int]
-    first: Sequence[str]
-    second: Sequence[str]
-    others: Sequence[Sequence[str]]
-    outputs: Sequence[str]
     names: Sequence[str]
-    calls: Sequence[bytes]
-
-    def rows(
-        self, start: int, stop: int, calls: Sequence[CallT]
-    ) -> Iterator[tuple[int, str, str, Sequence[str], str, str, CallT]]:
-        """The columns of names from `start` up to `stop` by node, each with its decoded call."""
-        columns = self.counts, self.first, self.second, self.others, self.outputs, self.names
-        return zip(*[column[start:stop] for column in columns], calls, strict=True)
+    first_names: Sequence[int]
+    calls: Sequence[int]
+    ends: Sequence[int]
 
 
 def read_columns(block: bytes, begins: Positions, ends: Positions) -> NodeColumns:
     """The columns of the nodes block[begins:ends], which follow one another."""
-    data = np.frombuffer(block + PADDING, np.uint8)
-    fields = NodeFields(data, begins, ends)
-    text = data[:-2] * fields.is_name()
-    if (text > MAX_LENGTH).any():
-        fields.refuse(np.flatnonzero(text > MAX_LENGTH))
-        text = data[:-2] * fields.is_name()
-    marks = fields.marks()
-    text[marks] = text[marks + 1] = SEPARATOR
-    pieces = np.array(text.tobytes().decode("latin-1").split("\xff\xff"), object)
-    return fields.columns(pieces, block)
+    fields = NodeFields(np.frombuffer(block + PADDING, np.uint8), begins, ends)
+    text = fields.text()
+    if not fields.is_ascii(text):
+        fields.refuse_names()
+        text = fields.text()
+    names = text.tobytes().decode("latin-1").split(chr(SEPARATOR))
+    return fields.columns(names)
 
 
 class NodeFields:
-    """The positions of the fields of the nodes of a block."""
+    """The positions of the fields of the nodes of a block.
+
+    inputs: for each slot, the nodes with this input and its positions.
+    output, name, call: the positions of the output, of what follows it, and of the call.
+    """
 
     def __init__(self, data: NDArray[np.uint8], begins: Positions, ends: Positions) -> None:
         self.data, self.begins, self.ends = data, begins, ends
         self.plain = np.ones(len(begins), np.bool_)
         self.counts = np.zeros(len(begins), np.int64)
-        self.inputs: list[tuple[Positions, Positions]] = []  # nodes and the positions of their next inputs
+        self.inputs: list[tuple[Positions, Positions]] = []
         self.output = self.skip_inputs()
         self.name = self.skip(self.output, OUTPUT)
         self.plain &= self.name > self.output
@@ -106,47 +96,44 @@ class NodeFields:
         result: Positions = np.minimum(k + has_field * (2 + lengths.astype(np.int64)), self.ends)
         return result
 
-    def is_name(self) -> NDArray[np.uint8]:
-        """1 for the bytes of the block from the first name of a plain node up to its call, else 0."""
-        edges = np.zeros(len(self.data) - 2, np.int8)
-        edges[self.begins[self.plain]] = 1
-        edges[self.call[self.plain]] -= 1
-        return np.cumsum(edges, dtype=np.int8).view(np.uint8)
+    def text(self) -> NDArray[np.uint8]:
+        """The names of all plain nodes, each after a separator; a node without name has the separator alone."""
+        plain = self.plain
+        tags = [at[plain[nodes]] for nodes, at in self.inputs]
+        tags += [self.output[plain], self.name[plain & (self.name < self.call)]]
+        unnamed = self.call[plain & (self.name == self.call)]
+        edges = np.zeros(len(self.data), np.int8)
+        edges[self.begins[plain]] = 1
+        edges[self.call[plain]] -= 1
+        is_text = np.cumsum(edges, dtype=np.int8).view(np.bool_)
+        data = self.data.copy()
+        for k in tags:
+            is_text[k] = False
+            data[k + 1] = SEPARATOR
+        is_text[unnamed] = True
+        data[unnamed] = SEPARATOR
+        return data[is_text]
 
-    def refuse(self, positions: Positions) -> None:
-        """Makes the nodes with these positions not plain."""
-        self.plain[np.searchsorted(self.begins, positions, "right") - 1] = False
+    def is_ascii(self, text: NDArray[np.uint8]) -> bool:
+        """Whether a text has as many bytes beyond ASCII as it has separators."""
+        separators = int(((self.counts + 2) * self.plain).sum())
+        return int(np.count_nonzero(text > MAX_LENGTH)) == separators
 
-    def marks(self) -> Positions:
-        """The positions of the names of all plain nodes, and of what follows the last one of each."""
-        plain, name, call = self.plain, self.name, self.call
-        inputs = [at[plain[nodes]] for nodes, at in self.inputs]
-        return np.concatenate([*inputs, self.output[plain], name[plain & (name < call)], call[plain]])
+    def refuse_names(self) -> None:
+        """Makes the nodes with names that are not ASCII not plain."""
+        positions = np.flatnonzero(self.data > MAX_LENGTH)
+        nodes = np.searchsorted(self.begins, positions, "right") - 1
+        is_name = (self.begins[nodes] <= positions) & (positions < self.call[nodes])
+        self.plain[nodes[is_name]] = False
 
-    def columns(self, pieces: NDArray[np.object_], block: bytes) -> NodeColumns:
-        """The columns.  pieces: the names between the marks; that before the first mark and those of calls are no names."""
-        has_name = self.name < self.call
-        ends = np.cumsum((self.counts + 2 + has_name) * self.plain)
-        output = ends - 1 - has_name
-        first = output - self.counts
-        pieces[0] = ""
-        names: list[str] = pieces.tolist()
-
-        def column(index: Positions, is_given: Flags) -> list[str]:
-            result: list[str] = pieces[index * (is_given & self.plain)].tolist()
-            return result
-
-        others: list[Sequence[str]] = [()] * len(first)
-        for i in np.flatnonzero((self.counts > 2) & self.plain).tolist():
-            others[i] = names[first[i] + 2 : output[i]]
-        call = zip(self.call.tolist(), self.ends.tolist(), strict=True)
+    def columns(self, names: list[str]) -> NodeColumns:
+        """The columns; names: the pieces of the text, the first of which is empty."""
+        first_names = np.cumsum(np.concatenate([[1], (self.counts + 2) * self.plain]))
         return NodeColumns(
             self.plain.tolist(),
             self.counts.tolist(),
-            column(first, self.counts > 0),
-            column(first + 1, self.counts > 1),
-            others,
-            column(output, self.plain),
-            column(output + 1, has_name),
-            [block[p:q] for p, q in call],
+            names,
+            first_names.tolist(),
+            self.call.tolist(),
+            self.ends.tolist(),
         )

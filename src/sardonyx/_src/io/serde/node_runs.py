@@ -67,10 +67,11 @@ class NodeRunReader:
 
     def read_block(self, block: FieldBlock) -> None:
         """Appends plain nodes together up to the next node that is not plain, which is read from its record, and so on."""
-        columns = read_columns(bytes(block.data), block.begins, block.ends)
+        b = bytes(block.data)
+        columns = read_columns(b, block.begins, block.ends)
         i = 0
         while i < len(columns.plain):
-            calls = self.read_calls(columns, i)
+            calls = self.read_calls(b, columns, i)
             if calls:
                 self.append_plain(columns, i, calls)
             else:
@@ -85,34 +86,39 @@ class NodeRunReader:
             record = decode_node_proto(b, p, e, context)
         self.records.read_node(record, len(self.graph.nodes))
 
-    def read_calls(self, columns: NodeColumns, start: int) -> list[Call]:
+    def read_calls(self, b: bytes, columns: NodeColumns, start: int) -> list[Call]:
         """The calls of the plain nodes from an index on, up to the next node that is not plain."""
         result: list[Call] = []
-        find, index = self.calls.get, len(self.graph.nodes) - start
-        for i in range(start, len(columns.plain)):
-            if not columns.plain[i]:
+        find, plain, index = self.calls.get, columns.plain, len(self.graph.nodes)
+        for p, e in zip(columns.calls[start:], columns.ends[start:], strict=True):
+            i = start + len(result)
+            if not plain[i]:
                 break
-            b = columns.calls[i]
-            call = find(b) or self.read_call(b, columns.names[i], index + i)
+            call = find(b[p:e])
             if call is None:
-                break
+                name = columns.names[columns.first_names[i + 1] - 1]
+                call = self.read_call(b[p:e], name, index + len(result))
+                if call is None:
+                    break
             result.append(call)
         return result
 
     def append_plain(self, columns: NodeColumns, start: int, calls: Sequence[Call]) -> None:
         """Appends the nodes from an index on; calls: what `read_calls` returned for them."""
-        graph, names, stop = self.graph, self.names, start + len(calls)
-        before, index = len(names), len(graph.nodes)
+        graph, values, stop = self.graph, self.names, start + len(calls)
+        before, index = len(values), len(graph.nodes)
+        names = columns.names[columns.first_names[start] : columns.first_names[stop]]
         try:
-            append_nodes(graph, names, columns.rows(start, stop, calls))
+            append_nodes(graph, values, columns.counts[start:stop], names, calls)
         except KeyError:
             raise InvalidModel("an input must be defined before its use", location="graph.node") from None
-        if len(names) < before + len(calls):
+        if len(values) < before + len(calls):
             raise InvalidModel("names of values must be unique", location="graph.node")
         if self.declared:
-            for i, output in enumerate(columns.outputs[start:stop], index):
+            outputs = [columns.names[i - 2] for i in columns.first_names[start + 1 : stop + 1]]
+            for i, output in enumerate(outputs, index):
                 if output in self.declared:
-                    self.records.declare(names[output], i)
+                    self.records.declare(values[output], i)
 
     def read_call(self, b: bytes, node: str, index: int) -> Call | None:
         """The fields of a node after its names; None if the node is not plain.

@@ -25,6 +25,19 @@ def loading(what: str, path: str) -> list[Row]:
     )
 
 
+def reading(what: str, path: str) -> list[Row]:
+    """Rows for loading a model and reading the operator and all names of each node of its graph."""
+    onnx_read = "for n in model.graph.node: n.op_type, n.name, list(n.input), list(n.output)"
+    own_read = "for n in model.graph.nodes: n.op_type, n.name, [v.name for v in n.inputs], [v.name for v in n.outputs]"
+    return compare(
+        what,
+        {
+            "sardonyx": f"{SARDONYX}with measured():\n    model = sx.load({path!r})\n    {own_read}",
+            "onnx": f"{ONNX}with measured():\n    model = onnx.load({path!r})\n    {onnx_read}",
+        },
+    )
+
+
 # The targets of all programs that save; none exists before a measurement, since replacing a long file takes time.
 OUT, DATA = str(BUILD / "saved.onnx"), str(BUILD / "saved.onnx.data")
 REMOVE = f"import os\nfor old in ({OUT!r}, {DATA!r}):\n    if os.path.exists(old): os.remove(old)\n"
@@ -122,6 +135,7 @@ def rows() -> list[Row]:
     big, many = str(decoder()), str(chain())
     table_rows += loading(f"load decoder ({os.path.getsize(big) / 1e6:.0f} MB inline)", big)
     table_rows += loading("load chain (20,000 nodes)", many)
+    table_rows += reading("load chain (20,000 nodes) and read its nodes", many)
     table_rows += converting_to_json("to_json, chain (20,000 nodes)", many)
     table_rows += converting_to_json("to_json, 2.4 MB of numbers in typed fields", str(typed_fields()))
     table_rows += saving("save decoder with external data", big, "external data")

@@ -10,7 +10,7 @@ import pytest
 from models import load_record, parse_record
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.io.loading.load import load
-from sardonyx._src.io.serde import to_proto
+from sardonyx._src.io.serde import node_runs, to_proto
 from sardonyx._src.ir import Model
 from sardonyx._src.ir.verify import verify
 from sardonyx._src.proto import messages as m
@@ -20,6 +20,11 @@ from sardonyx._src.proto.wire import UndecodedRun
 
 TAGS = [0, 1, 2, 10, 18, 26, 34, 42, 58, 106, 127, 128, 255]
 NAMES = ["", "name", "größe", "n" * 130, "\udcff"]
+
+
+@pytest.fixture(autouse=True)
+def _read_small_graphs_in_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node_runs, "MIN_NODES", 1)
 
 
 def attribute(rng: random.Random, name: str) -> m.AttributeProto:

@@ -24,6 +24,7 @@ from sardonyx._src.generate.loop.sampling import sample
 from sardonyx._src.generate.loop.speculation import speculate
 from sardonyx._src.generate.opening import (
     open_decoder,
+    open_decoder_session,
     open_draft,
     open_encoder,
     open_session,
@@ -99,8 +100,11 @@ class Generator:
         self.tokenizer = open_tokenizer(tokenizer, contents.folder)
         self.chat_template = open_template(chat_template, contents.folder, self.tokenizer)
         logits = {**contents.roles, **roles}.get("logits", "logits")
-        self.session = open_session(
-            contents.model or source, {**contents.options, **options}, "" if draft is not None else logits
+        self.session = open_decoder_session(
+            contents.model or source,
+            {**contents.options, **options},
+            "" if draft is not None else logits,
+            has_encoder=(encoder or contents.encoder or contents.first) is not None,
         )
         first = open_session(contents.first, options) if contents.first is not None else None
         self.encoder = open_encoder(encoder, contents, first or self.session, options)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from sardonyx._src.arguments import require_choice, require_type
 from sardonyx._src.errors import InputError
+from sardonyx._src.generate.decoder.cache_room import has_edited_caches, writes_in_place
 from sardonyx._src.generate.decoder.decoder import TokenDecoder
 from sardonyx._src.generate.decoder.encoder import PromptEncoder
 from sardonyx._src.generate.drafts.draft import Draft
@@ -17,21 +18,33 @@ from sardonyx._src.generate.drafts.model import ModelDraft
 from sardonyx._src.generate.folders.contents import FolderContents
 from sardonyx._src.generate.text.chat_template import ChatTemplate
 from sardonyx._src.generate.text.tokenizer import FILE, Tokenizer
-from sardonyx._src.io.loading.model_sources import LastPositionFile
+from sardonyx._src.io.loading.model_sources import DecoderEdit, DecoderFile
 from sardonyx._src.ir import Model
-from sardonyx._src.rewrite.last_position import keep_last_position
+from sardonyx._src.rewrite.decoder_edit import edit_decoder
 from sardonyx._src.runtime.session.session import Session
 
 
-def open_session(source: object, options: dict[str, Any], last_output: str = "") -> Session:
-    """The session of a model.
+def open_decoder_session(
+    source: object, options: dict[str, Any], last_output: str, *, has_encoder: bool
+) -> Session:
+    """The session of a decoder, whose growing caches have room if runs then write them in place.
 
-    last_output: the output that is computed at the last position alone, if the source is a path or a model.
+    last_output: the output that is computed at the last position alone, if the source is a path or a model; empty for none.
     """
-    if last_output and isinstance(source, str | os.PathLike) and not os.fspath(source).endswith(".sdx"):
-        source = LastPositionFile(source, last_output)
-    elif last_output and isinstance(source, Model):
-        source = keep_last_position(source, last_output)
+    session = open_session(source, options, DecoderEdit(last_output))
+    if isinstance(source, Session) or not has_edited_caches(session):
+        return session
+    if not has_encoder and writes_in_place(session):
+        return session
+    return open_session(source, options, DecoderEdit(last_output, has_room=False))
+
+
+def open_session(source: object, options: dict[str, Any], edit: DecoderEdit | None = None) -> Session:
+    """The session of a model.  edit: of the model, if the source is a path or a model."""
+    if edit is not None and isinstance(source, str | os.PathLike) and not os.fspath(source).endswith(".sdx"):
+        source = DecoderFile(source, edit)
+    elif isinstance(source, Model):
+        source = edit_decoder(source, edit)
     if not isinstance(source, Session):
         # Files declare that a cache ends with the last token, which one with room for more does not.
         options = {"shapes": "off", **options}

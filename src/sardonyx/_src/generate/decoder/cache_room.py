@@ -8,12 +8,15 @@ from sardonyx._src.generate.decoder.cache_pairs import CachePair, past_slot
 from sardonyx._src.generate.decoder.grouped_caches import TOKEN_AXIS, is_grouped
 from sardonyx._src.ir import Value
 from sardonyx._src.ir.dims import Dim, Expr
+from sardonyx._src.rewrite.cache_room import PLACES, is_insertion
 from sardonyx._src.runtime.session.session import Session
 from sardonyx._src.runtime.session.session_values import SessionValue
 
 
 def updated_pairs(session: Session, pairs: Sequence[CachePair]) -> tuple[CachePair, ...]:
     """The caches that a run writes in place: buffers of a fixed size, and growing ones that may have room."""
+    if has_edited_caches(session):
+        return tuple(pair for pair in pairs if pair.axis is not None)
     in_place = session.in_place
     fixed = [pair for pair in pairs if pair.axis is None and pair.has_positions]
     fixed = [pair for pair in fixed if in_place.get(pair.present) == pair.past]
@@ -28,6 +31,17 @@ def updated_pairs(session: Session, pairs: Sequence[CachePair]) -> tuple[CachePa
         for pair in growing
     )
     return tuple(pair for pair in pairs if pair in fixed or (has_room and pair in growing))
+
+
+def has_edited_caches(session: Session) -> bool:
+    """Whether the growing caches of a session's model were edited, so that they have room (`rewrite.cache_room`)."""
+    return any(value.name == PLACES for value in session.inputs)
+
+
+def writes_in_place(session: Session) -> bool:
+    """Whether runs write all caches in place that have room by an edit."""
+    edited = [value for value in session.model.graph.outputs if is_insertion(value)]
+    return all(value.name in session.in_place for value in edited)
 
 
 def is_size_irrelevant(past: Value, present: Value) -> bool:

@@ -30,6 +30,8 @@ def run_number(role: Role, lengths: Array, new: int, alignment: Alignment = "sta
         return np.arange(size, size + new)
     if role == "has_past":
         return np.array([size > 0])
+    if role == "past_places":
+        return np.zeros(size, np.bool_)
     before = lengths if alignment == "start" else np.full_like(lengths, size)
     assert role in ("past_length", "total_length"), f"{role} is no number of a run"
     return before if role == "past_length" else before + new

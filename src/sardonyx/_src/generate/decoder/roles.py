@@ -9,11 +9,20 @@ from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.generate.decoder.cache_pairs import CachePair, pair_caches, pair_cross_caches
+from sardonyx._src.rewrite.cache_room import PLACES
 from sardonyx._src.runtime.session.session import Session
 from sardonyx._src.runtime.session.session_values import SessionValue
 
 Role: TypeAlias = Literal[
-    "tokens", "mask", "positions", "new_positions", "past_length", "total_length", "has_past", "logits"
+    "tokens",
+    "mask",
+    "positions",
+    "new_positions",
+    "past_length",
+    "total_length",
+    "has_past",
+    "past_places",
+    "logits",
 ]
 ROLES: tuple[Role, ...] = get_args(Role)
 # Names that exporters give: onnxruntime-genai, optimum, torch, and the models of the specification's examples.
@@ -33,6 +42,7 @@ NAMES: Mapping[str, Role] = {
     "nonpad_kv_seqlen": "total_length",
     "total_sequence_length": "total_length",
     "use_cache_branch": "has_past",
+    PLACES: "past_places",
     "logits": "logits",
 }
 NUMBERS = frozenset({"tokens", "mask", "positions", "new_positions", "past_length", "total_length"})
@@ -47,6 +57,7 @@ class DecoderRoles:
         positions: [batch, length].  new_positions: [length].
         past_length, total_length: the tokens before and after the run, a number or one for each row.
         has_past: whether caches contain tokens.
+        past_places: a vector with as many elements as there are tokens before the run.
         logits: [batch, length, vocabulary], or [batch, vocabulary] of the last token.
     caches: inputs of the past, with the outputs that are fed to them next.
     cross: inputs of caches of what an encoder computed, with the outputs of the first run that are fed to them ever after.

@@ -7,6 +7,7 @@ import mmap
 import os
 from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeAlias, runtime_checkable
 
+from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InvalidModel
 from sardonyx._src.io import mapped_files
 from sardonyx._src.io.mapped_files import MappedFile
@@ -27,22 +28,31 @@ class Serializable(Protocol):
     def SerializeToString(self) -> bytes: ...
 
 
-class LastPositionFile(os.PathLike[str]):
-    """The path of a model of which a session computes an output at the last position alone (`rewrite.last_position`).
+@dataclass(frozen=True, slots=True)
+class DecoderEdit:
+    """What a generator changes of a decoder (`rewrite.decoder_edit`).
 
-    output: the name of the output.
+    last_output: the output that is computed at the last position alone; empty for none.
+    has_room: whether caches that grow have room for more entries.
     """
 
-    def __init__(self, path: PathSource, output: str) -> None:
-        self.path, self.output = os.fspath(path), output
+    last_output: str = ""
+    has_room: bool = True
+
+
+class DecoderFile(os.PathLike[str]):
+    """The path of a model that a session edits after it is loaded."""
+
+    def __init__(self, path: PathSource, edit: DecoderEdit) -> None:
+        self.path, self.edit = os.fspath(path), edit
 
     def __fspath__(self) -> str:
         return self.path
 
 
-def last_output_of(source: object) -> str:
-    """The output that a session computes at the last position alone; empty for none."""
-    return source.output if isinstance(source, LastPositionFile) else ""
+def edit_of(source: object) -> DecoderEdit | None:
+    """The edit of the model of a source; None for none."""
+    return source.edit if isinstance(source, DecoderFile) else None
 
 
 TEXT_SUFFIXES = (".json", ".onnxtxt", ".txt")  # suffixes of files in text formats

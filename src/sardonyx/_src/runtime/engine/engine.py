@@ -18,6 +18,7 @@ from sardonyx._src.errors import CompilationError, are_defects_fatal
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.interp.run_state import RandomSource
 from sardonyx._src.io.garbage_collection import pause_gc
+from sardonyx._src.io.loading.model_sources import DecoderEdit
 from sardonyx._src.io.memory_release import release_file_pages
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir import Model, Tensor
@@ -96,12 +97,12 @@ class NativeEngine:
         stamp: ModelStamp | None = None,
         executable: Executable | None = None,
         precision: Precision = EXACT,
-        last_output: str = "",
+        edit: DecoderEdit | None = None,
         **options: Unpack[EngineOptions],
     ) -> None:
         """stamp: the stamp of the files that contain all data of the model; None if there are none.  Engines of one
             stamp and precision share a program, and so do engines of models with equal content and precision.
-        last_output: the output that the model computes at the last position alone, and that of the files at all.
+        edit: what the model differs in from that of the files; None for nothing.
         executable: the compiled model, if it is compiled already.
 
         Raises, before anything runs, what the reference engine raises for a model that cannot be run.
@@ -118,9 +119,7 @@ class NativeEngine:
 
         with async_compilation(), limit_nesting(), pause_gc():
             content = stamp or digest_model(model)
-            key = (
-                None if content is None else ProgramKey(content, precision, self.counters.start, last_output)
-            )
+            key = None if content is None else ProgramKey(content, precision, self.counters.start, edit)
             self.shared_program = find_shared_program(key) or share_program(
                 executable or self.compile(model, precision), analyze_declarations(model), content
             )

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from sardonyx._src.io.loading.file_formats import FileData
-from sardonyx._src.io.loading.model_sources import TEXT_SUFFIXES, map_or_read
+from sardonyx._src.io.loading.model_sources import TEXT_SUFFIXES, DecoderEdit, map_or_read
 from sardonyx._src.io.mapped_files import MappedFile
 from sardonyx._src.io.memory_release import release_pages
 from sardonyx._src.ir import Model
@@ -20,12 +20,12 @@ class LazyModel:
     A file is mapped at construction, so that a path which later names another file does no harm.
     data: the bytes of the model, or its mapped file.
     interface: a model with the same inputs and outputs, and nothing else.
-    last_output: the output that is computed at the last position alone; empty for none.
+    edit: what its program differs in; None for nothing.
     """
 
-    def __init__(self, source: Path | bytes, interface: Model, last_output: str = "") -> None:
+    def __init__(self, source: Path | bytes, interface: Model, edit: DecoderEdit | None = None) -> None:
         """Raises OSError for a file that cannot be read."""
-        self.interface, self.last_output = interface, last_output
+        self.interface, self.edit = interface, edit
         self.data: FileData
         if isinstance(source, bytes):
             self.data = source
@@ -44,11 +44,11 @@ class LazyModel:
         from sardonyx._src.io.loading.load import load  # lazy: few sessions read their model
 
         model = load(memoryview(self.data))
-        if not self.last_output:
+        if self.edit is None:
             return model
-        from sardonyx._src.rewrite.last_position import keep_last_position  # lazy: only decoders
+        from sardonyx._src.rewrite.decoder_edit import edit_decoder  # lazy: only decoders
 
-        return keep_last_position(model, self.last_output)
+        return edit_decoder(model, self.edit)
 
     def release(self) -> None:
         """Drops the decoded model, and releases the pages of its file.  The model is decoded again if it is needed."""

@@ -14,7 +14,7 @@ from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import ExternalDataError, InvalidModel
 from sardonyx._src.io.external.files import ExternalStorage
 from sardonyx._src.io.file_stamps import BytesStamp, FileStamp, FileStamps
-from sardonyx._src.io.loading.model_sources import TEXT_SUFFIXES, ModelSource
+from sardonyx._src.io.loading.model_sources import TEXT_SUFFIXES, DecoderEdit, ModelSource
 from sardonyx._src.io.regular_files import open_regular, read_all
 from sardonyx._src.ir import Model
 from sardonyx._src.ir.walk import model_tensors
@@ -38,13 +38,13 @@ class ModelDigest:
 class ProgramKey:
     """The key of a program: the identity of its model, the precision of products, and the origin of its kernels.
 
-    last_output: the output that it computes at the last position alone; empty for none.
+    edit: what its model differs in from that of the files; None for nothing.
     """
 
     content: ModelStamp | ModelDigest
     precision: Precision = EXACT
     start: Start = "library"
-    last_output: str = ""
+    edit: DecoderEdit | None = None
 
 
 def stamp_source(source: ModelSource) -> FileStamp | BytesStamp | None:

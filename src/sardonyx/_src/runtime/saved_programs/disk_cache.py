@@ -20,7 +20,7 @@ from sardonyx._src.compile.program.verification.defects import DEFECTS
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import CompilationError, are_defects_fatal
 from sardonyx._src.io.garbage_collection import pause_gc
-from sardonyx._src.io.loading.model_sources import TEXT_SUFFIXES
+from sardonyx._src.io.loading.model_sources import TEXT_SUFFIXES, DecoderEdit
 from sardonyx._src.io.memory_release import trim_heap
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir import Model
@@ -101,7 +101,7 @@ def open_cached_engine(
         return bind_cached(source, cached, key, options)
     if cached.image.has_defaults:
         return None
-    model = LazyModel(source, cached.image.interface, key.last_output)
+    model = LazyModel(source, cached.image.interface, key.edit)
     if isinstance(source, Path) and stamp_source(source) != key.content:
         return None  # the file was replaced since it was stamped
     return bind_cached(model, cached, key, options)
@@ -136,11 +136,11 @@ def compile_engine(
     stamp: ModelStamp | None,
     precision: Precision,
     options: EngineOptions,
-    last_output: str = "",
+    edit: DecoderEdit | None = None,
 ) -> NativeEngine:
     """The engine of the compiled program in this process or, if there is none, of a new one, which is cached if possible.
 
-    stamp, last_output: as of `NativeEngine`.
+    stamp, edit: as of `NativeEngine`.
     Raises MissingPackage without llvmlite; and, before anything runs, what the reference engine raises for a model that cannot
     be run.
     """
@@ -150,7 +150,7 @@ def compile_engine(
 
     require_llvmlite()
     counters = options.get("counters") or RunCounters()
-    key = None if stamp is None else ProgramKey(stamp, precision, counters.start, last_output)
+    key = None if stamp is None else ProgramKey(stamp, precision, counters.start, edit)
     is_compiled = key is not None and SHARED_PROGRAMS.get(key) is not None
     engine: NativeEngine | None = None
     executable: Executable | None = None
@@ -163,7 +163,7 @@ def compile_engine(
                 stamp=stamp,
                 executable=executable,
                 precision=precision,
-                last_output=last_output,
+                edit=edit,
                 **options,
             )
     if not is_compiled:
@@ -211,7 +211,7 @@ def open_cached_program(key: ProgramKey) -> CachedProgram | None:
     if cached is not None:
         return cached
     stamp, own = model_stamp(key), key_path(key)
-    others = shared_paths(stamp, key.precision, key.last_output)
+    others = shared_paths(stamp, key.precision, key.edit)
     for path in dict.fromkeys([*([] if own is None else [own]), *others]):
         image = read_entry(path, ConstantFiles(stamp))
         if image is not None and image.has_origin(key.start):
@@ -224,7 +224,7 @@ def open_cached_program(key: ProgramKey) -> CachedProgram | None:
 
 def key_path(key: ProgramKey) -> Path | None:
     """The path at which the program of a file or of bytes is cached; None if it cannot be cached."""
-    return entry_path(model_stamp(key), key.precision, key.last_output)
+    return entry_path(model_stamp(key), key.precision, key.edit)
 
 
 def model_stamp(key: ProgramKey) -> ModelStamp:
@@ -254,7 +254,7 @@ def store_program(key: ProgramKey, model: Model, executable: Executable) -> tupl
     if path is None or cached is None:
         return None, reason or f"{path} cannot be read"
     assert not isinstance(key.content, ModelDigest), "such programs have no path"
-    alias_entry(key.content, key.precision, path, key.last_output)
+    alias_entry(key.content, key.precision, path, key.edit)
     trim_folder(path.parent)
     return cached, ""
 

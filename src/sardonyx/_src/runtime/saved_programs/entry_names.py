@@ -23,6 +23,7 @@ from sardonyx._src.compile.llvm.host_target import compiler_version, processor_i
 from sardonyx._src.compile.program import EXACT, Precision
 from sardonyx._src.compile.program.steps.assumptions import Assumptions
 from sardonyx._src.io.file_stamps import BytesStamp
+from sardonyx._src.io.loading.model_sources import DecoderEdit
 from sardonyx._src.phases import phase
 from sardonyx._src.runtime.identity.model_stamps import ModelStamp
 from sardonyx._src.runtime.identity.source_digest import package_identity
@@ -33,23 +34,25 @@ NAME_FORMAT = "8"
 NAME_DIGITS = 16  # hexadecimal digits of the second and third part of a name
 
 
-def entry_path(stamp: ModelStamp, precision: Precision = EXACT, last_output: str = "") -> Path | None:
+def entry_path(
+    stamp: ModelStamp, precision: Precision = EXACT, edit: DecoderEdit | None = None
+) -> Path | None:
     """The path at which the program of this version of a file is cached, under the name of a copy if there is an entry for
     one; None if it cannot be cached.
 
     A process without llvmlite cannot compile, but it can run the code of any compiler: it gets the path of an existing entry,
     or None.
-    last_output: as of `ProgramKey`.
+    edit: as of `ProgramKey`.
     """
     folder = program_folder()
     if folder is None:
         return None
-    own = path_in(folder, stamp, precision, last_output)
+    own = path_in(folder, stamp, precision, edit)
     if (own is not None and own.exists()) or isinstance(stamp, BytesStamp):
         return own
     from sardonyx._src.runtime.saved_programs.entry_aliases import find_entry  # lazy: most find their entry
 
-    target = find_entry(stamp, entry_name(stamp, precision, last_output), variant_of(precision, last_output))
+    target = find_entry(stamp, entry_name(stamp, precision, edit), variant_of(precision, edit))
     if target is None or not target.endswith(compiler_part()):
         return own
     copy = folder / f"{target}.sdx"
@@ -64,15 +67,15 @@ def program_folder() -> Path | None:
     return folder / "programs"
 
 
-def entry_name(stamp: ModelStamp, precision: Precision, last_output: str = "") -> str:
+def entry_name(stamp: ModelStamp, precision: Precision, edit: DecoderEdit | None = None) -> str:
     """The first part of the name of an entry."""
-    return digest_text(repr((stamp, variant_of(precision, last_output))))
+    return digest_text(repr((stamp, variant_of(precision, edit))))
 
 
-def variant_of(precision: Precision, last_output: str = "") -> str:
+def variant_of(precision: Precision, edit: DecoderEdit | None = None) -> str:
     """What an entry depends on besides its model and the compiler."""
-    edit = (last_output,) if last_output else ()
-    return repr((NAME_FORMAT, precision, environment_digest(), *edit))
+    edits = () if edit is None else (edit,)
+    return repr((NAME_FORMAT, precision, environment_digest(), *edits))
 
 
 def compiler_part() -> str:
@@ -82,7 +85,12 @@ def compiler_part() -> str:
 
 
 def alias_entry(
-    stamp: ModelStamp, precision: Precision, path: Path, last_output: str = "", *, waits: bool = False
+    stamp: ModelStamp,
+    precision: Precision,
+    path: Path,
+    edit: DecoderEdit | None = None,
+    *,
+    waits: bool = False,
 ) -> None:
     """Lets copies of these files find their entry, once they are read: in a thread, unless the caller waits.
 
@@ -96,10 +104,12 @@ def alias_entry(
     )
 
     write = write_aliases if waits else write_aliases_later
-    write(stamp, entry_name(stamp, precision, last_output), variant_of(precision, last_output), path.stem)
+    write(stamp, entry_name(stamp, precision, edit), variant_of(precision, edit), path.stem)
 
 
-def shared_paths(stamp: ModelStamp, precision: Precision = EXACT, last_output: str = "") -> list[Path]:
+def shared_paths(
+    stamp: ModelStamp, precision: Precision = EXACT, edit: DecoderEdit | None = None
+) -> list[Path]:
     """The paths at which other users may have cached the program of this version of a file."""
     if (
         not (folders := shared_folders())
@@ -107,13 +117,15 @@ def shared_paths(stamp: ModelStamp, precision: Precision = EXACT, last_output: s
         or not environment_digest()
     ):
         return []
-    paths = (path_in(folder / "programs", stamp, precision, last_output) for folder in folders)
+    paths = (path_in(folder / "programs", stamp, precision, edit) for folder in folders)
     return [path for path in paths if path is not None]
 
 
-def path_in(folder: Path, stamp: ModelStamp, precision: Precision, last_output: str = "") -> Path | None:
+def path_in(
+    folder: Path, stamp: ModelStamp, precision: Precision, edit: DecoderEdit | None = None
+) -> Path | None:
     """The path of an entry in a folder of entries; None if there is none, and this process cannot compile one."""
-    name, compiler = entry_name(stamp, precision, last_output), compiler_part()
+    name, compiler = entry_name(stamp, precision, edit), compiler_part()
     if not compiler:
         return max(folder.glob(f"{name}-{'?' * NAME_DIGITS}.sdx"), default=None)
     return folder / f"{name}-{compiler}.sdx"

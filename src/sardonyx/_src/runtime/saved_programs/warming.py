@@ -19,9 +19,10 @@ from sardonyx._src.interp.runnable import require_runnable
 from sardonyx._src.io.file_stamps import BytesStamp, FileStamp
 from sardonyx._src.io.garbage_collection import pause_gc
 from sardonyx._src.io.loading.load import load
+from sardonyx._src.io.loading.model_sources import DecoderEdit
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir import Model
-from sardonyx._src.rewrite.last_position import keep_last_position
+from sardonyx._src.rewrite.decoder_edit import edit_decoder
 from sardonyx._src.runtime.engine.engine import compile_releasing_weights
 from sardonyx._src.runtime.identity.model_stamps import ModelStamp, ProgramKey, stamp_model, stamp_source
 from sardonyx._src.runtime.identity.records import wait_for_records
@@ -85,37 +86,39 @@ def restore_environment(cache: str | None) -> None:
 def cache_program(source: Path, precision: Precision = EXACT) -> tuple[Path, bool]:
     """Compiles the program of a file into the cache unless it is there; returns its entry, and whether it was compiled.
 
-    Of a decoder, the program of generators is compiled, too, which computes logits of the last position alone.
+    Of a decoder, the program of generators is compiled, too, which computes logits of the last position alone and has
+    caches with room.
     """
-    path, stamps, is_new = cache_variant(source, precision, "")
+    path, stamps, is_new = cache_variant(source, precision, None)
     image = read_entry(path, ConstantFiles(stamps))
     if image is not None and any(value.name == LOGITS for value in image.interface.graph.outputs):
-        is_new |= cache_variant(source, precision, LOGITS)[2]
+        is_new |= cache_variant(source, precision, DecoderEdit(LOGITS))[2]
     return path, is_new
 
 
-def cache_variant(source: Path, precision: Precision, last_output: str) -> tuple[Path, ModelStamp, bool]:
+def cache_variant(
+    source: Path, precision: Precision, edit: DecoderEdit | None
+) -> tuple[Path, ModelStamp, bool]:
     """The entry of one program of a file, the stamps of its files, and whether it was compiled now.
 
-    last_output: the output that is computed at the last position alone, empty for none; where the model computes no less
-        then, nothing is compiled.
+    edit: of a generator, None for none; where it changes nothing of the model, nothing is compiled.
     Nothing of it is executed, so that it may be for processors of another class.
     Raises SardonyxError if the model cannot be compiled, or if its program cannot be cached.
     """
     stamp = stamp_source(source)
-    path = None if stamp is None else entry_path(stamp, precision, last_output)
+    path = None if stamp is None else entry_path(stamp, precision, edit)
     if stamp is None or path is None or not is_intact(path, ConstantFiles(stamp)):
         model, stamps = load_runnable(source, stamp)
-        edited = keep_last_position(model, last_output) if last_output else model
-        path = entry_path(stamps, precision, last_output)
-        if path is not None and last_output and edited is model:
+        edited = edit_decoder(model, edit)
+        path = entry_path(stamps, precision, edit)
+        if path is not None and edit is not None and edited is model:
             return path, stamps, False
         is_new = path is None or not is_intact(path, ConstantFiles(stamps))
         if path is None or is_new:
-            path = compile_entry(edited, ProgramKey(stamps, precision, last_output=last_output))
+            path = compile_entry(edited, ProgramKey(stamps, precision, edit=edit))
     else:
         stamps, is_new = stamp, False
-    alias_entry(stamps, precision, path, last_output, waits=True)
+    alias_entry(stamps, precision, path, edit, waits=True)
     share_entry(path, source, stamps)
     return path, stamps, is_new
 

@@ -18,7 +18,7 @@ from sardonyx._src.errors import CompilationError, DecodeError, LimitError, Miss
 from sardonyx._src.grad.runnable import without_gradient_nodes
 from sardonyx._src.io.external import verify_checksums
 from sardonyx._src.io.loading.environment import environment_folders
-from sardonyx._src.io.loading.model_sources import ModelSource, last_output_of
+from sardonyx._src.io.loading.model_sources import DecoderEdit, ModelSource, edit_of
 from sardonyx._src.ir import Model
 from sardonyx._src.ir.walk import model_tensors
 from sardonyx._src.logs import get_logger
@@ -103,16 +103,18 @@ class EngineOpener:
         stamp = None if is_changed else stamp_source(source)
         if stamp is not None and self.engine != "reference":
             encoded = source if isinstance(source, bytes) else Path(cast("str | os.PathLike[str]", source))
-            key = ProgramKey(stamp, origin.precision, origin.start, last_output_of(source))
+            key = ProgramKey(stamp, origin.precision, origin.start, edit_of(source))
             cached = open_cached_engine(key, encoded, self.options)
             if cached is not None:
                 return OpenedModel(cached, cached.source, cached.interface)
-        stored = self.load(source)
+        loaded = self.load(source)
+        stored = edit_model(loaded, edit_of(source))
+        edit = None if stored is loaded else edit_of(source)
         model = without_gradient_nodes(stored)
         is_unchanged = isinstance(source, bytes) or stamp == stamp_source(source)
         has_stamp = is_unchanged and model is stored
         model_stamp = stamp_model(stamp, stored) if stamp is not None and has_stamp else None
-        runner = self.open_loaded(model, model_stamp, last_output_of(source))
+        runner = self.open_loaded(model, model_stamp, edit)
         if isinstance(runner, NativeEngine):
             # Lazy: cached programs need no library.
             from sardonyx._src.runtime.kernel_library.background import request_library
@@ -137,20 +139,15 @@ class EngineOpener:
 
             model = with_operators(model, origin.operators)
         verify_checksums(model_tensors(model))
-        output = last_output_of(source)
-        if output:
-            from sardonyx._src.rewrite.last_position import keep_last_position  # lazy: only decoders
-
-            model = keep_last_position(model, output)
         return model
 
     def open_loaded(
-        self, model: Model, stamp: ModelStamp | None, last_output: str = ""
+        self, model: Model, stamp: ModelStamp | None, edit: DecoderEdit | None = None
     ) -> Interpreter | NativeEngine:
         """The engine for a model; under "auto", the reference engine if the model cannot be compiled.
 
         stamp: the stamp of the files that contain all data of the model; None if there are none.
-        last_output: as of `NativeEngine`.
+        edit: as of `NativeEngine`.
         Raises InputError and UnsupportedProcessor for a wrong `SARDONYX_TARGET`, unless the engine is "reference".
         """
         if self.engine != "reference":
@@ -159,9 +156,9 @@ class EngineOpener:
             if self.engine != "reference":
                 with typed_defects("compile", OSError, ImportError):
                     precision, start = self.origin.precision, self.origin.start
-                    key = None if stamp is None else ProgramKey(stamp, precision, start, last_output)
+                    key = None if stamp is None else ProgramKey(stamp, precision, start, edit)
                     cached = None if key is None else open_cached_engine(key, model, self.options)
-                    return cached or compile_engine(model, stamp, precision, self.options, last_output)
+                    return cached or compile_engine(model, stamp, precision, self.options, edit)
         except SardonyxError as error:
             if self.engine == "native":
                 raise
@@ -179,6 +176,15 @@ class EngineOpener:
         else:
             report = log.warning if isinstance(error, MissingPackage | DecodeError) else log.info
             report("the reference engine runs the model: %s", error)
+
+
+def edit_model(model: Model, edit: DecoderEdit | None) -> Model:
+    """The model as a generator runs it; the model itself if nothing of it changes."""
+    if edit is None:
+        return model
+    from sardonyx._src.rewrite.decoder_edit import edit_decoder  # lazy: only decoders
+
+    return edit_decoder(model, edit)
 
 
 def log_fallback_ops(actions: Iterable[Action]) -> None:

@@ -16,7 +16,7 @@ from sardonyx._src.compile.program.steps.precision import PRECISIONS
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InputError, SardonyxError
 from sardonyx._src.io.external import Policy
-from sardonyx._src.io.loading.model_sources import LastPositionFile, ModelSource
+from sardonyx._src.io.loading.model_sources import DecoderFile, ModelSource
 from sardonyx._src.ir import Model
 from sardonyx._src.ops.run_values import RunLimits
 from sardonyx._src.runtime.declarations.shape_policy import SHAPE_POLICIES, ShapePolicy
@@ -97,10 +97,10 @@ def saved_program_path(
     return Path(source)
 
 
-def path_of(source: ModelSource) -> str | LastPositionFile | None:
+def path_of(source: ModelSource) -> str | DecoderFile | None:
     """The absolute path of a model's file; None for a model that does not come from a path."""
-    if isinstance(source, LastPositionFile):
-        return LastPositionFile(os.path.abspath(source), source.output)
+    if isinstance(source, DecoderFile):
+        return DecoderFile(os.path.abspath(source), source.edit)
     return os.path.abspath(os.fspath(source)) if isinstance(source, str | os.PathLike) else None
 
 
@@ -111,7 +111,7 @@ class SessionOrigin:
     source: the path of the model, or its bytes; None for a model without a path, whose bytes `stored` adds.
     """
 
-    source: str | LastPositionFile | bytes | None
+    source: str | DecoderFile | bytes | None
     threads: int | None
     seed: int | None
     limits: RunLimits | None

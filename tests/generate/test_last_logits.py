@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,8 +25,8 @@ def is_sliced(session: sx.Session) -> bool:
 
 
 @DECODERS
-def test_tokens_and_probabilities_are_those_of_all_positions(make: object) -> None:
-    model = make()  # type: ignore[operator]
+def test_tokens_and_probabilities_are_those_of_all_positions(make: Any) -> None:
+    model = make()
     last, every = Generator(model, threads=1), Generator(sx.Session(model, threads=1, shapes="off"))
     assert is_sliced(last.session) and not is_sliced(every.session)
     for prompt in (PROMPT, PROMPT[:1], PROMPT[2:5]):
@@ -52,11 +53,12 @@ def test_drafts_need_all_positions() -> None:
     assert results[0] == results[1]
 
 
-def test_a_second_start_is_warm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@DECODERS
+def test_a_second_start_is_warm(make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The program is cached beside that of the whole model, and the model that its session shows is the edited one."""
     monkeypatch.setenv("SARDONYX_CACHE", str(tmp_path / "cache"))
     path = tmp_path / "model.onnx"
-    sx.save(grouped_decoder(), path)
+    sx.save(make(), path)
     whole = sx.Session(path, threads=1, shapes="off")
     expected = Generator(whole).generate(PROMPT, max_tokens=5).results[0].tokens
     compilations = []
@@ -72,12 +74,25 @@ def test_a_second_start_is_warm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert not is_sliced(whole)
 
 
-def test_a_warmed_cache_has_the_program_of_generators(
+def test_a_model_that_no_edit_changes_has_one_program(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A draft needs logits of all positions, and caches of GroupQueryAttention have room as they are."""
+    monkeypatch.setenv("SARDONYX_CACHE", str(tmp_path / "cache"))
+    path = tmp_path / "model.onnx"
+    sx.save(grouped_decoder(), path)
+    sx.Session(path, threads=1, shapes="off")
+    wait_for_records()
+    assert Generator(path, threads=1, draft="lookup").session.stats.compilations == 0
+
+
+@DECODERS
+def test_a_warmed_cache_has_the_program_of_generators(
+    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, cache = tmp_path / "models" / "model.onnx", tmp_path / "cache"
     path.parent.mkdir()
-    sx.save(grouped_decoder(), path)
+    sx.save(make(), path)
     reports = [sx.tools.warm(path.parent, cache=cache) for _ in range(2)]
     assert [[model.compiled for model in report] for report in reports] == [[True], [False]]
     monkeypatch.setenv("SARDONYX_CACHE", str(cache))

@@ -63,13 +63,13 @@ def test_beams_and_several_results_begin_with_kept_states(monkeypatch: pytest.Mo
 
 def test_the_oldest_states_are_forgotten() -> None:
     decoder = Generator(summing_decoder()).decoder
-    store = PrefixStore(3 * 4 * 16, decoder.roles.caches)  # twelve tokens of 16 bytes
+    store = PrefixStore(2 * 64 * 16, decoder.roles.caches)  # two memories of 64 tokens of 16 bytes
     for prompt in ([1] * 5, [2] * 5, [3] * 5):
         store.keep(decoder.read(decoder.start(), np.array([prompt]))[1])
     assert [int(state.tokens[0, 0]) for state in store.states] == [2, 3]
     store.keep(decoder.read(decoder.start(), np.array([[2] * 7]))[1])
     assert [state.length for state in store.states] == [5, 7]  # the state that it continues is not kept twice
-    store.keep(decoder.read(decoder.start(), np.array([[4] * 13]))[1])
+    store.keep(decoder.read(decoder.start(), np.array([[4] * 129]))[1])
     assert [state.length for state in store.states] == [5, 7]  # too large
     assert store.longest(np.array([5, 5])) is None
     kept = store.longest(np.array([3, 3, 1]))

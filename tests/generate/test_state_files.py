@@ -39,6 +39,21 @@ def test_a_state_is_saved_and_restored(model: Any, tmp_path: Path) -> None:
     np.testing.assert_array_equal(logits, expected)
 
 
+@pytest.mark.parametrize("model", [grouped_decoder, masked_decoder, static_file])
+def test_a_state_is_that_of_the_model_however_it_was_opened(model: Any, tmp_path: Path) -> None:
+    """With logits of the last position alone, with those of all, and without any edit."""
+    generators = (Generator(model()), Generator(model(), draft="lookup"), Generator(sx.Session(model())))
+    decoders = [generator.decoder for generator in generators]
+    for number, saved in enumerate(decoders):
+        path = tmp_path / f"{number}.onnx"
+        _, state = saved.read(saved.start(), TOKENS[:, :5])
+        save_state(saved, state, path)
+        for other in decoders:
+            logits, _ = other.read(restore_state(other, path), TOKENS[:, 5:6])
+            expected, _ = saved.read(state, TOKENS[:, 5:6])
+            np.testing.assert_array_equal(logits, expected)
+
+
 def test_files_of_other_models_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     decoder, path = grouped(), tmp_path / "state.onnx"
     save_state(decoder, decoder.read(decoder.start(), TOKENS)[1], path)

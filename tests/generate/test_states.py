@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,11 @@ from generate.decoders import recurrent_decoder, summing_decoder
 from generate.static_decoder import static_file
 from sardonyx._src.generate.decoder import cache_memory
 from sardonyx._src.generate.decoder.cache_memory import round_room
+from sardonyx._src.generate.decoder.cache_room import has_edited_caches
 from sardonyx._src.generate.decoder.decoder import TokenDecoder
 from sardonyx._src.generate.decoder.prefix_store import PrefixStore
 from sardonyx._src.generate.decoder.state import DecoderState
+from sardonyx._src.generate.opening import open_decoder_session
 from sardonyx._src.ir import Array
 from sardonyx.generate import Generator
 
@@ -36,11 +39,18 @@ def static() -> TokenDecoder:
     return TokenDecoder(sx.Session(static_file(), threads=1))
 
 
-DECODERS = pytest.mark.parametrize("make", [grouped, static], ids=["grouped", "static"])
+def concat(threads: int = 1) -> TokenDecoder:
+    session = open_decoder_session(masked_decoder(), {"threads": threads}, "", has_encoder=False)
+    return TokenDecoder(session)
+
+
+DECODERS = pytest.mark.parametrize("make", [grouped, static, concat])
 
 
 def copying(decoder: TokenDecoder) -> TokenDecoder:
-    """The same decoder, which updates no cache in place."""
+    """The same decoder, which updates no cache in place; of `concat` the model without room."""
+    if has_edited_caches(decoder.session):
+        return TokenDecoder(sx.Session(masked_decoder(), threads=1, shapes="off"))
     other = TokenDecoder(decoder.session)
     other.updated = ()
     return other
@@ -60,7 +70,7 @@ def memory_of(state: DecoderState) -> object:
     return state.claim.memory
 
 
-@DECODERS
+@pytest.mark.parametrize("make", [grouped, static, concat, partial(concat, 2)])
 def test_bits_are_those_of_runs_that_copy(make: Any) -> None:
     decoder = make()
     assert decoder.updated == decoder.roles.caches
@@ -201,12 +211,13 @@ def test_a_cancelled_token_ends_a_run_in_place() -> None:
     np.testing.assert_allclose(logits[:, -1], expected[:, -1], 1e-4, 1e-5)
 
 
-def test_generations_are_those_of_runs_that_copy() -> None:
+@pytest.mark.parametrize("model", [grouped_decoder, masked_decoder])
+def test_generations_are_those_of_runs_that_copy(model: Any) -> None:
     """Tokens of a prompt, a conversation that continues, drafts, beams and several results."""
-    plain, generator = Generator(grouped_decoder()), Generator(grouped_decoder(), prefix_bytes=1 << 20)
-    drafting = Generator(grouped_decoder(), draft=Generator(grouped_decoder()), prefix_bytes=1 << 20)
+    plain, generator = Generator(sx.Session(model(), shapes="off")), Generator(model(), prefix_bytes=1 << 20)
+    drafting = Generator(model(), draft=Generator(model()), prefix_bytes=1 << 20)
     plain.decoder.updated = ()
-    assert generator.decoder.updated
+    assert generator.decoder.updated and drafting.decoder.updated
     prompt = TOKENS[0].tolist()
     for settings in ({}, {"n": 3, "temperature": 1.0, "seed": 4}, {"beams": 3, "n": 2}):
         expected = plain.generate(prompt, max_tokens=12, **settings)
@@ -230,3 +241,20 @@ def test_sessions_that_compare_sizes_have_no_room() -> None:
 @pytest.mark.parametrize("model", [masked_decoder, summing_decoder, recurrent_decoder])
 def test_other_caches_have_no_room(model: Any) -> None:
     assert TokenDecoder(sx.Session(model(), shapes="off")).updated == ()
+
+
+@pytest.mark.parametrize(
+    ("model", "has_room"), [(masked_decoder, True), (summing_decoder, True), (recurrent_decoder, False)]
+)
+def test_generators_give_caches_of_concat_room(model: Any, has_room: bool) -> None:
+    decoder = Generator(model()).decoder
+    assert has_edited_caches(decoder.session) == has_room
+    assert decoder.updated == (decoder.roles.caches if has_room else ())
+
+
+def test_caches_that_runs_would_copy_have_no_room() -> None:
+    """As those of the reference engine."""
+    generator = Generator(masked_decoder(), engine="reference")
+    assert not has_edited_caches(generator.session)
+    expected = Generator(masked_decoder()).generate(TOKENS[0].tolist(), max_tokens=4)
+    assert generator.generate(TOKENS[0].tolist(), max_tokens=4).tokens == expected.tokens

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from sardonyx._src.dataclass import dataclass
-from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir import Graph, Model, Node, Shape, Tensor, TensorType, Type, Value
+from sardonyx._src.ir import Graph, Model, Node, Shape, TensorType, Type, Value
+from sardonyx._src.ir.build import attribute
 from sardonyx._src.ir.model import clone
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ops.registry import find
@@ -118,9 +118,11 @@ def one_row(declared: Type | None, inferred: Type | None) -> TensorType:
 
 
 def add_constant(graph: Graph, names: FreshNames, name: str, value: int) -> Value:
-    """A new initializer, [1] int64."""
-    tensor = Tensor.of(np.array([value], np.int64))
-    return graph.add_initializer(Value(names.fresh(f"last_{name}"), TensorType(DataType.INT64, (1,)), tensor))
+    """The result of a new Constant, [1] int64; no initializer, so that the weights of the model stay as they are."""
+    result = Value(names.fresh(f"last_{name}"))
+    node = Node("Constant", [], [result], {"value_ints": attribute("value_ints", [value])})
+    graph.insert_before(graph.nodes[0], node)
+    return result
 
 
 # --- nodes that keep rows apart --------------------------------------------------------------

@@ -15,6 +15,7 @@ from sardonyx._src.io.loading.load import load
 from sardonyx._src.io.saving.save import save
 from sardonyx._src.ir import Array, Model, Tensor
 from sardonyx._src.ir.build import GraphBuilder
+from sardonyx._src.rewrite.cache_room import PLACES
 from sardonyx._src.runtime.session.session import Session
 
 TOKENS, CACHE, DECODER = (
@@ -64,11 +65,13 @@ def tensor_of(model: Model, name: str) -> Array:
 
 
 def identify(session: Session) -> str:
-    """A SHA-256 that tells models apart: of inputs, names of outputs, and weights with the first bytes of each."""
-    outputs = [
-        value.name for value in session.outputs
-    ]  # a session may compute logits of one position or of all
-    digest = hashlib.sha256(repr((session.inputs, outputs)).encode())
+    """A SHA-256 that tells models apart: of inputs, names of outputs, and weights with the first bytes of each.
+
+    It is the same for a model that a generator has edited (`rewrite.decoder_edit`), whose caches are the same.
+    """
+    inputs = [(value.name, str(value.dtype)) for value in session.inputs if value.name != PLACES]
+    outputs = [value.name for value in session.outputs]
+    digest = hashlib.sha256(repr((inputs, outputs)).encode())
     for name, value in session.model.graph.initializers.items():
         digest.update(repr((name, value.type)).encode())
         content = stored_bytes(value.initializer) if isinstance(value.initializer, Tensor) else None

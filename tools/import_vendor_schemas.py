@@ -19,6 +19,13 @@ DOMAIN = "com.microsoft"
 INTERNAL_NAMES = (
     "SimplifiedLayerNormalization",
 )  # of ai.onnx in models that onnxruntime's optimizer has written
+# What onnxruntime 1.32 adds to signatures of the wheel that tests run: inputs after the last one, and attributes.
+LATER_INPUTS: dict[str, list[dict[str, Json]]] = {
+    "GroupQueryAttention": [{"name": "query_seqlens", "type": "M", "option": "optional"}]
+}
+LATER_ATTRIBUTES: dict[str, list[dict[str, Json]]] = {
+    "GroupQueryAttention": [{"name": f"{side}_norm_epsilon", "type": "FLOAT"} for side in "qk"]
+}
 
 
 def files() -> dict[Path, str]:
@@ -34,18 +41,29 @@ def version_text(schema: schemadef.OpSchema) -> str:
     """A version's record, with one line for each parameter, attribute and type constraint."""
     head: dict[str, Json] = {"since_version": schema.since_version, "status": "vendor"}
     parts = [dumps(head)[1:-1]]
+    inputs = with_later([parameter(p) for p in schema.inputs], LATER_INPUTS.get(schema.name, []))
+    attributes = [attribute(given) for given in schema.attributes.values()]
+    attributes = with_later(attributes, LATER_ATTRIBUTES.get(schema.name, []))
     for key, records in (
-        ("inputs", [parameter(p) for p in schema.inputs]),
+        ("inputs", inputs),
         ("outputs", [parameter(p) for p in schema.outputs]),
-        ("attributes", [attribute(schema.attributes[name]) for name in sorted(schema.attributes)]),
+        ("attributes", sorted(attributes, key=lambda record: str(record["name"]))),
     ):
         if records:
             parts.append(block(key, "[]", [dumps(record) for record in records]))
     if schema.type_constraints:
         parts.append(block("type_constraints", "{}", list(constraints(schema.type_constraints))))
-    parts.append(f'"input_counts": {counts(schema.min_input, schema.max_input)}')
+    parts.append(
+        f'"input_counts": {counts(schema.min_input, schema.max_input + len(inputs) - len(schema.inputs))}'
+    )
     parts.append(f'"output_counts": {counts(schema.min_output, schema.max_output)}')
     return "  {\n" + ",\n".join(f"    {part}" for part in parts) + "\n  }"
+
+
+def with_later(records: list[dict[str, Json]], later: list[dict[str, Json]]) -> list[dict[str, Json]]:
+    """The records, and the later ones that are not among them."""
+    names = {record["name"] for record in records}
+    return [*records, *(record for record in later if record["name"] not in names)]
 
 
 def parameter(formal: schemadef.OpSchema.FormalParameter) -> dict[str, Json]:

@@ -1,5 +1,7 @@
 """GroupQueryAttention: prompts, decoding, shared buffers, rotary embedding, windows, sinks."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from ops.microsoft.judge import (
 )
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
+from sardonyx._src.runtime.session.session import Engine
 
 RNG = np.random.default_rng(6)
 N, KV, H = 4, 2, 16  # heads of queries, of keys and values, head size
@@ -184,10 +187,22 @@ def test_queries_and_keys_are_normalized_before_they_are_rotated() -> None:
     assert session.stats.fallback_nodes == 0
 
 
-def rms_normalized(rows: np.ndarray | None, heads: int, scale: np.ndarray) -> np.ndarray:
+def test_norms_have_epsilons_of_their_own() -> None:
+    inputs = step(1, 1, [6], 8)
+    scales = [draw(H), draw(H)]
+    normalized = [rms_normalized(inputs[0], N, scales[0], 0.5), rms_normalized(inputs[1], KV, scales[1])]
+    expected = run(VendorCase(GQA, [*normalized, *inputs[2:]], HEADS, 3))
+    attributes = {**HEADS, "qk_norm_epsilon": 0.25, "q_norm_epsilon": 0.5}
+    actual = run(VendorCase(GQA, [*inputs, *[None] * 5, *scales], attributes, 3))
+    np.testing.assert_allclose(actual, expected, 1e-5, 1e-6)
+
+
+def rms_normalized(
+    rows: np.ndarray | None, heads: int, scale: np.ndarray, epsilon: float = 0.25
+) -> np.ndarray:
     assert rows is not None
     wide = rows.astype(np.float64).reshape(*rows.shape[:2], heads, H)
-    normal: np.ndarray = wide / np.sqrt((wide**2).mean(-1, keepdims=True) + 0.25) * scale
+    normal: np.ndarray = wide / np.sqrt((wide**2).mean(-1, keepdims=True) + epsilon) * scale
     return normal.reshape(rows.shape).astype(np.float32)
 
 
@@ -198,6 +213,16 @@ def rms_normalized(rows: np.ndarray | None, heads: int, scale: np.ndarray) -> np
         ({**WINDOW, "local_window_size": -1}, windowed(1, 2, 3), "requires local_window_size >= 1"),
         (WINDOW, [*windowed(1, 2, 3), None, draw(1, 1, 1, 2)], "without attention_bias and output_qk"),
         (HEADS, [*DECODE, *[None] * 5, draw(H)], "must be given together"),
+        (
+            {**HEADS, "k_norm_epsilon": 0.0},
+            [*DECODE, *[None] * 5, draw(H), draw(H)],
+            "finite and positive; got 0",
+        ),
+        (
+            {**HEADS, "causal": 0},
+            [*DECODE, *[None] * 7, np.array([1, 1], np.int32)],
+            "requires causal = 1, past_key",
+        ),
         ({**HEADS, "k_quant_type": "PER_TENSOR"}, DECODE, "8 or 4 bits, and a past; got PER_TENSOR and 0"),
         (
             {**HEADS, "k_quant_type": "PER_TENSOR", "kv_cache_bit_width": 4},
@@ -221,6 +246,64 @@ def test_padding_of_a_prompt_changes_no_word() -> None:
     alone = [None if x is None else x[1:, :3] if x.ndim == 3 else x[1:] if x.ndim == 4 else x for x in inputs]
     alone[5:7] = np.array([2], np.int32), np.array(3, np.int32)
     np.testing.assert_allclose(padded[1:, :3], run(VendorCase(GQA, alone, HEADS, 3)), 1e-5, 1e-6)
+
+
+CHUNKS: dict[str, tuple[dict[str, Any], list[np.ndarray | None]]] = {
+    "plain": ({}, []),
+    "rotary": ({"do_rotary": 1}, []),
+    "window": ({"local_window_size": 3}, []),
+    "sinks": ({"softcap": 2.0}, [None, None, draw(N)]),
+    "windowed cache": (WINDOW, []),
+}
+
+
+@pytest.mark.parametrize("engine", ["reference", "native"])
+@pytest.mark.parametrize("name", CHUNKS)
+def test_chunks_that_are_padded_are_those_without_padding(name: str, engine: Engine) -> None:
+    """A chunk of 4 tokens, of which rows have 3, 4, 1 and none; the total is a bound, here the room of the caches."""
+    changes, more = CHUNKS[name]
+    attributes, new, before, counts = {**HEADS, **changes}, 4, [2, 0, 5, 3], [3, 4, 1, 0]
+    ends = [old + count for old, count in zip(before, counts, strict=True)]
+    padded = step(4, new, [old + new for old in before], 12, rotary=True)
+    if name == "windowed cache":
+        rows = [windowed(new, old + new, 5) for old in before]
+        for i in (3, 4):
+            padded[i] = np.concatenate([row[i] for row in rows])
+    padded[5:7] = np.array(ends, np.int32) - 1, np.array(12, np.int32)
+    case = VendorCase(GQA, with_counts([*padded, *more], np.array(counts, np.int32)), attributes, 3)
+    session = sx.Session(vendor_model(case), engine=engine, threads=1)
+    y, *caches = session.run(feeds_of(case)).values()
+    for row, (end, count) in enumerate(zip(ends, counts, strict=True)):
+        if count == 0:
+            continue
+        alone = [None if x is None else x[row : row + 1, :count] if x.ndim == 3 else x for x in padded]
+        alone[3:5] = [None if x is None else x[row : row + 1] for x in padded[3:5]]
+        alone[5:7] = np.array([end - 1], np.int32), np.array(end, np.int32)
+        expected = sx.Session(
+            vendor_model(VendorCase(GQA, [*alone, *more], attributes, 3)), engine="reference"
+        )
+        outputs = [*expected.run(feeds_of(VendorCase(GQA, [*alone, *more], attributes, 3))).values()]
+        np.testing.assert_allclose(y[row, :count], outputs[0][0], 1e-4, 1e-5)
+        entries = end if name != "windowed cache" else end - max(0, -((5 - end) // 3) * 3)
+        for cache, one in zip(caches, outputs[1:], strict=True):
+            np.testing.assert_allclose(cache[row, :, :entries], one[0, :, :entries], 1e-5, 1e-6)
+    if engine == "native":
+        assert session.stats.fallback_nodes == 0 and not session.stats.bailouts
+
+
+def test_an_idle_row_keeps_its_cache() -> None:
+    inputs = step(2, 1, [4, 6], 12)
+    inputs[5:7] = np.array([3, 5], np.int32), np.array(12, np.int32)
+    case = VendorCase(GQA, with_counts(inputs, np.array([0, 1], np.int32)), HEADS, 3)
+    _, keys, values = sx.Session(vendor_model(case), engine="reference").run(feeds_of(case)).values()
+    for cache, past in zip((keys, values), inputs[3:5], strict=True):
+        assert past is not None
+        np.testing.assert_array_equal(cache[0, :, :4], past[0, :, :4])
+
+
+def with_counts(inputs: list[np.ndarray | None], counts: np.ndarray) -> list[np.ndarray | None]:
+    """The inputs and `query_seqlens`, the 17th one."""
+    return [*inputs, *[None] * (16 - len(inputs)), counts]
 
 
 @pytest.mark.parametrize(

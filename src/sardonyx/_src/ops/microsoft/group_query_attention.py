@@ -1,17 +1,22 @@
 """GroupQueryAttention of com.microsoft: attention of grouped heads over a cache of keys and values.
 
-Spec: com.microsoft GroupQueryAttention-1, as onnxruntime computes it.  The cache of each batch entry has its own number of
+Spec: com.microsoft GroupQueryAttention-1, as onnxruntime 1.32 computes it.  The cache of each batch entry has its own number of
 tokens, which is `seqlens_k` + 1 with the new tokens.  A past cache may be a buffer with room for more tokens; the present
 cache then has the same size.
+
+With `query_seqlens`, the number of new tokens of each batch entry, the others are padding after them: their results are
+unspecified, and so are the entries of a cache after its tokens.  The total is then only an upper bound.
 """
 
 from __future__ import annotations
+
+import math
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.microsoft.attention_text import attention_text, merge_text, split_text
-from sardonyx._src.ops.microsoft.group_query_caches import caches_text
+from sardonyx._src.ops.microsoft.group_query_caches import PAST, caches_text
 from sardonyx._src.ops.microsoft.text import DOMAIN, number_attribute, results_text
 from sardonyx._src.ops.nn.heads_text import matmul_text
 from sardonyx._src.ops.support.body_text import SLICE_END, element_type, scalar, vector
@@ -33,9 +38,10 @@ INPUTS = (
     "v_scale",
     "q_norm",
     "k_norm",
+    "query_seqlens",
 )
 POSITION_IDS, BIAS, SINK = INPUTS.index("position_ids"), INPUTS.index("attention_bias"), INPUTS.index("sink")
-Q_NORM, K_NORM = INPUTS.index("q_norm"), INPUTS.index("k_norm")
+Q_NORM, K_NORM, NEW_COUNTS = INPUTS.index("q_norm"), INPUTS.index("k_norm"), INPUTS.index("query_seqlens")
 op = Operator(
     "GroupQueryAttention",
     DOMAIN,
@@ -52,9 +58,9 @@ def body(inference: Inference) -> str:
     outputs = results_text(inference, "y", "present_key", "present_value", "qk")
     return f"""({", ".join(INPUTS)}) => {outputs} {{
       {heads_text(inference)}
-      {PLACES_TEXT}
+      {places_text(has_counts=inference.has(NEW_COUNTS))}
       {rotary_text(inference, cos=INPUTS.index("cos"), has_positions=inference.has(POSITION_IDS))}
-      {caches_text(inference)}
+      {caches_text(inference, reads_all=inference.has(NEW_COUNTS) and sees_prefixes(inference))}
       {prefix_text(inference) if sees_prefixes(inference) else masked_text(inference)}
       {merge_text("result", "y")}
     }}"""
@@ -66,16 +72,28 @@ def refuse(inference: Inference) -> None:
         inference.fail("a body is known for windowed caches without attention_bias and output_qk only")
     if inference.has(Q_NORM) != inference.has(K_NORM):
         inference.fail("q_norm_weight and k_norm_weight must be given together")
+    if inference.has(NEW_COUNTS):
+        has_past = all(inference.has(i) for i in PAST.values())
+        if not (inference.integer("causal") and has_past):
+            inference.fail("query_seqlens requires causal = 1, past_key and past_value")
 
 
 def heads_text(inference: Inference) -> str:
     """The nodes of `unrotated_queries`, `unrotated_keys` and `new_values`: [batch, heads, new length, size]."""
     if not inference.has(Q_NORM):
         return split_heads_text(inference, "unrotated_queries", "unrotated_keys")
-    epsilon = f"axis = -1, epsilon = {inference.number('qk_norm_epsilon')!r}"
     return f"""{split_heads_text(inference, "plain_queries", "plain_keys")}
-      unrotated_queries = RMSNormalization <{epsilon}> (plain_queries, q_norm)
-      unrotated_keys = RMSNormalization <{epsilon}> (plain_keys, k_norm)"""
+      unrotated_queries = RMSNormalization <{norm_text(inference, "q")}> (plain_queries, q_norm)
+      unrotated_keys = RMSNormalization <{norm_text(inference, "k")}> (plain_keys, k_norm)"""
+
+
+def norm_text(inference: Inference, side: str) -> str:
+    """The attributes of the norm of queries or keys."""
+    name = f"{side}_norm_epsilon"
+    epsilon = number_attribute(inference, name, inference.number("qk_norm_epsilon"))
+    if not 0 < epsilon < math.inf:
+        inference.fail(f"{name} must be finite and positive; got {epsilon}")
+    return f"axis = -1, epsilon = {epsilon!r}"
 
 
 def split_heads_text(inference: Inference, queries: str, keys: str) -> str:
@@ -93,8 +111,21 @@ def split_heads_text(inference: Inference, queries: str, keys: str) -> str:
       {queries}, {keys}, new_values = Split <axis = 1> (packed, counts)"""
 
 
-# `old`, [batch]: the number of tokens in the cache; `places`, [batch, new length]: the positions of the new tokens.
-PLACES_TEXT = f"""
+def places_text(*, has_counts: bool = False) -> str:
+    """The nodes of `old`, [batch], the number of tokens in the cache, and `places`, [batch, new length], of the new tokens.
+
+    has_counts: whether `query_seqlens` is given.
+    """
+    old = """
+      tokens_before = Sub(tokens, new_size)
+      is_prompt = Equal(all_tokens, new_size)
+      old = Where(is_prompt, no_token, tokens_before)"""
+    if has_counts:
+        old = f"""
+      new_counts = Cast <to = {int(DataType.INT64)}> (query_seqlens)
+      new_vector = Reshape(new_counts, one_size)
+      old = Sub(tokens, new_vector)"""
+    return f"""
       one_size = {vector([-1])}
       no_token = {scalar(0, DataType.INT64)}
       one_token = {scalar(1, DataType.INT64)}
@@ -105,9 +136,7 @@ PLACES_TEXT = f"""
       last = Cast <to = {int(DataType.INT64)}> (last_places)
       last_vector = Reshape(last, one_size)
       tokens = Add(last_vector, one_token)
-      tokens_before = Sub(tokens, new_size)
-      is_prompt = Equal(all_tokens, new_size)
-      old = Where(is_prompt, no_token, tokens_before)
+      {old.strip()}
       steps = Range(no_token, new_count, one_token)
       column = {vector([1])}
       old_column = Unsqueeze(old, column)

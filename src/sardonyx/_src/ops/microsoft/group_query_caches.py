@@ -17,16 +17,17 @@ CODES = {8: DataType.INT8, 4: DataType.UINT8}  # the element types of caches by 
 SCALINGS = ("PER_TENSOR", "PER_CHANNEL")  # scales of both broadcast to a cache
 
 
-def caches_text(inference: Inference) -> str:
+def caches_text(inference: Inference, *, reads_all: bool) -> str:
     """The nodes of the present caches, and of `keys` and `values`, [batch, heads, entries, size], of all that a run sees.
 
     They read `old` and `tokens`, the numbers of tokens of each batch entry before and after the run, `all_tokens` and `new_size`.
     `first_place` is the position of the first entry: [batch, 1, 1, 1] of windowed caches, else 0.
+    reads_all: whether `keys` and `values` have all entries of the memory, since tokens of padding may be after `all_tokens`.
     """
     is_windowed = inference.integer("sliding_window_cache") == 1
     if is_windowed:
         check_window(inference)
-    sides = [side_text(inference, name, is_windowed=is_windowed) for name in PAST]
+    sides = [side_text(inference, name, is_windowed=is_windowed, reads_all=reads_all) for name in PAST]
     begin = WINDOW_TEXT.format(window=vector([inference.integer("local_window_size")])) if is_windowed else ""
     place = "window_places" if is_windowed else "no_token"
     return f"{begin}  first_place = Identity({place})  {SEEN_TEXT}  {' '.join(sides)}"
@@ -43,7 +44,7 @@ def check_window(inference: Inference) -> None:
             inference.fail(f"a windowed cache must have at least {window} entries; got {size}")
 
 
-def side_text(inference: Inference, name: str, *, is_windowed: bool) -> str:
+def side_text(inference: Inference, name: str, *, is_windowed: bool, reads_all: bool) -> str:
     """The nodes of one present cache, and of `keys` or `values`."""
     bits, dtype = bits_of(inference, name), element_type(inference)
     stored = f"new_{name}s"
@@ -52,7 +53,8 @@ def side_text(inference: Inference, name: str, *, is_windowed: bool) -> str:
         nodes, stored = encode_text(name, bits), f"{name}_codes"
     nodes += cache_text(inference, name, stored, is_windowed=is_windowed)
     buffer = f"{name}_staged" if is_windowed else f"present_{name}"
-    nodes += f"  {name}_seen = Slice({buffer}, begin, all_tokens, cache_axis)"
+    seen = f"Identity({buffer})" if reads_all else f"Slice({buffer}, begin, all_tokens, cache_axis)"
+    nodes += f"  {name}_seen = {seen}"
     return nodes + (decode_text(name, bits, dtype) if bits else f"  {name}s = Identity({name}_seen)")
 
 

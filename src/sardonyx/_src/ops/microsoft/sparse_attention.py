@@ -11,7 +11,7 @@ from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.microsoft.attention_text import attention_text, merge_text
 from sardonyx._src.ops.microsoft.group_query_attention import (
-    PLACES_TEXT,
+    places_text,
     rotary_text,
     split_heads_text,
 )
@@ -33,7 +33,7 @@ def body(inference: Inference) -> str:
       {split_heads_text(inference, "unrotated_queries", "unrotated_keys")}
       one_key = {scalar(1, DataType.INT32)}
       last_places = Sub(key_totals, one_key)
-      {PLACES_TEXT}
+      {places_text()}
       {rotary_text(inference, cos=COS)}
       {cache_text(inference, "key", "new_keys")}
       {cache_text(inference, "value", "new_values")}

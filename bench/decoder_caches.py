@@ -3,7 +3,7 @@
     python bench/decoder_caches.py [--shapes 0.1,0.3] [--contexts 128,1024,4096] [--turns 3] [--out PAGE]
 
 Decoders of the shapes of `bench/language/shapes.py`, with weights of 4 bits: GroupQueryAttention, whose caches have room;
-TensorScatter, which writes into buffers of a fixed size; and Concat, whose caches grow and are copied in either case.
+TensorScatter, which writes into buffers of a fixed size; and Concat, whose caches a generator gives room.
 
 Each measurement is a process of its own with one thread: a state of drawn caches, and then 32 tokens.  Of the tokens from the
 fourth one on, the shortest time is shown, which other loads of the machine disturb least, and the peak of memory.  A run that
@@ -36,9 +36,13 @@ import numpy as np
 import sardonyx as sx
 from sardonyx._src.generate.decoder.decoder import TokenDecoder
 from sardonyx._src.generate.decoder.state import DecoderState
-decoder = TokenDecoder(sx.Session({path!r}, threads=1, shapes="off"))
+from sardonyx._src.generate.opening import open_decoder_session, open_session
+path, options = {path!r}, {{"threads": 1}}
 if {copies}:
+    decoder = TokenDecoder(open_session(path, options))
     decoder.updated = ()
+else:
+    decoder = TokenDecoder(open_decoder_session(path, options, "", has_encoder=False))
 draw, context = np.random.default_rng(1), {context}
 caches = dict(decoder.start().caches)
 for pair in decoder.roles.caches:

@@ -15,10 +15,12 @@ from sardonyx._src.compile.program.steps.step import Jump
 from sardonyx._src.compile.program.verification.in_place_outputs import find_in_place_outputs
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.ir import Array
+from sardonyx._src.rewrite.cache_room import PLACES, add_cache_room
 from sardonyx._src.runtime.engine.engine import NativeEngine
 from sardonyx._src.runtime.results.output_arrays import OutputMemory
 from sardonyx._src.runtime.saved_programs.writing import save_compiled
 from sardonyx._src.runtime.session.session import Engine
+from sardonyx._src.runtime.verification.modes import Verify
 
 VENDOR = '"com.microsoft" : 1'
 TYPES = "float[B,2,C,3] past, float[B,2,S,3] new, int64[B] starts"
@@ -28,6 +30,10 @@ GROUPED = """g (float[B,S,8] q, float[B,S,8] k, float[B,S,8] v, float[B,2,P,4] p
     int32 total) => (float[B,S,8] y, float[B,2,T,4] present_k, float[B,2,T,4] present_v) {
     y, present_k, present_v = com.microsoft.GroupQueryAttention <num_heads = 2, kv_num_heads = 2>
         (q, k, v, past_k, past_v, last, total) }"""
+GROWING = """g (float[B,2,S,4] q, float[B,2,S,4] k, float[B,2,S,4] v, float[B,2,P,4] past_k, float[B,2,P,4] past_v)
+    => (float[B,2,S,4] y, float[B,2,T,4] present_k, float[B,2,T,4] present_v) {
+    present_k = Concat <axis = 2> (past_k, k) present_v = Concat <axis = 2> (past_v, v)
+    y = Attention <is_causal = 0> (q, present_k, present_v) }"""
 # Models whose output replaces elements of the input `past`, but which also read what is replaced, or write it otherwise.
 REFUSED = {
     "an output is computed from the old elements": f"""g ({TYPES}) => (float[B,2,C,3] y, float[B,2,C,3] present)
@@ -132,6 +138,36 @@ def test_grouped_attention_writes_into_a_cache_with_room(threads: int) -> None:
     assert session.stats.fast_path_runs == 2 * 6 - 2
 
 
+def growing_feeds(length: int, new: int, room: int) -> dict[str, Array]:
+    """The feeds of `GROWING` with room, after `length` tokens."""
+    draw = np.random.default_rng(length)
+    feeds: dict[str, Array] = {n: draw.standard_normal((1, 2, new, 4)).astype(np.float32) for n in "qkv"}
+    for name in ("past_k", "past_v"):
+        feeds[name] = draw.standard_normal((1, 2, room, 4)).astype(np.float32)
+    return {**feeds, PLACES: np.zeros(length, np.bool_)}
+
+
+@pytest.mark.parametrize("verify", ["off", "every"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_caches_of_concat_are_written_in_place(threads: int, verify: Verify) -> None:
+    model = parse_model(GROWING, opset=23)
+    session = sx.Session(add_cache_room(model), engine="native", threads=threads, verify=verify, shapes="off")
+    plain = sx.Session(model, engine="native", threads=1, shapes="off")
+    assert in_place(session) == {"present_k": "past_k", "present_v": "past_v"}
+    for length, new, room in ((0, 5, 16), (5, 1, 16), (6, 1, 16), (7, 2, 16), (9, 7, 16), (300, 1, 600)):
+        feeds = growing_feeds(length, new, room)
+        past = {name: feeds[name][:, :, :length].copy() for name in ("past_k", "past_v")}
+        expected = plain.run({**{name: feeds[name] for name in "qkv"}, **past})
+        rest = {name: feeds[name][:, :, length + new :].copy() for name in past}
+        results = session.run(feeds, out={f"present_{n}": feeds[f"past_{n}"] for n in "kv"})
+        np.testing.assert_array_equal(results["y"], expected["y"])
+        for name in "kv":
+            cache = feeds[f"past_{name}"]
+            np.testing.assert_array_equal(cache[:, :, : length + new], expected[f"present_{name}"])
+            np.testing.assert_array_equal(cache[:, :, length + new :], rest[f"past_{name}"])
+    assert session.stats.fallback_nodes == 0 and not session.stats.bailouts
+
+
 def test_a_cache_without_room_is_refused() -> None:
     session = sx.Session(parse_model(GROUPED, more=VENDOR), engine="native", threads=1)
     for _ in range(4):
@@ -222,6 +258,19 @@ def test_a_saved_program_writes_in_place(tmp_path: Path) -> None:
         feeds = scatter_feeds()
         expected = session.run(copies(feeds))
         results = session.run(feeds, out={"present": feeds["past"]})
+        for name, value in expected.items():
+            np.testing.assert_array_equal(results[name], value)
+
+
+def test_a_saved_program_writes_caches_of_concat_in_place(tmp_path: Path) -> None:
+    model = add_cache_room(parse_model(GROWING, opset=23))
+    save_compiled(model, tmp_path / "growing.sdx")
+    session, compiled = sx.Session(tmp_path / "growing.sdx", threads=1), sx.Session(model, threads=1)
+    assert in_place(session) == {"present_k": "past_k", "present_v": "past_v"}
+    for length in (5, 6, 7):
+        feeds = growing_feeds(length, 1, 16)
+        expected = compiled.run(copies(feeds))
+        results = session.run(feeds, out={f"present_{n}": feeds[f"past_{n}"] for n in "kv"})
         for name, value in expected.items():
             np.testing.assert_array_equal(results[name], value)
 

@@ -8,6 +8,7 @@ from dataclasses import field, replace
 import numpy as np
 
 from sardonyx._src.dataclass import dataclass
+from sardonyx._src.generate.decoder.cache_continuation import continue_caches
 from sardonyx._src.generate.decoder.cache_memory import CacheClaim, first_entries
 from sardonyx._src.generate.decoder.cache_pairs import CachePair
 from sardonyx._src.generate.decoder.decoder import TokenDecoder
@@ -126,7 +127,7 @@ def read_rows(
         return logits[:, -new.shape[1] :], replace(rows, tokens=tokens)
     expected = int(rows.lengths.max()) + new.shape[1]
     known = {**rows.context, **rows.caches}
-    logits, caches, claim = decoder.continue_caches(
-        known, rows.claim, rows.lengths, new, expected, cancellation, rows.alignment
+    logits, caches, claim = continue_caches(
+        decoder, known, rows.claim, rows.lengths, new, expected, cancellation, rows.alignment
     )
     return logits, PaddedRows(tokens, caches, rows.pairs, rows.alignment, claim, rows.context)

@@ -28,8 +28,7 @@ def test_a_build_is_native(name: str, tmp_path: Path) -> None:
 
 def distances_from_best(folder: Path, tokens: list[int]) -> list[float]:
     """How much lower the logits of tokens are than the highest ones, by the reference engine."""
-    model = sx.Session(folder / "model.onnx", engine="reference", shapes="off")  # with logits of all tokens
-    decoder = sx.Generator(model).decoder
+    decoder = sx.Generator(folder, engine="reference", draft="lookup").decoder  # with logits of all tokens
     logits, _ = decoder.read(decoder.start(), np.array([[*PROMPT, *tokens[:-1]]]))
     rows = logits[0, len(PROMPT) - 1 :]
     return [float(row.max() - row[token]) for row, token in zip(rows, tokens, strict=True)]

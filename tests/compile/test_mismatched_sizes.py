@@ -64,6 +64,11 @@ CASES: dict[str, tuple[str, str, str, int, Shapes, Shapes]] = {
     "equal parts of a size that the run decides": (
         "float[n] x", "", "p = NonZero(x) y, z = Split<axis = 1>(p)", 13, {"x": (4,)}, {"x": (5,)},
     ),
+    "a part that is longer than all": (
+        "float[n] x, float[m] z", "",
+        "a = Shape(x) b = Shape(z) c = Sub(a, b) d = Concat<axis = 0>(b, c) p, q = Split<axis = 0>(x, d) y = Neg(p)", 21,
+        {"x": (4,), "z": (3,)}, {"x": (2,), "z": (3,)},
+    ),
     "a mask of fewer keys before version 24": (
         "float[1,1,s,4] x, float[1,1,t,4] z", "float[1,3] m = {0,0,0}", "y = Attention(x, z, z, m)", 23,
         {"x": (1, 1, 2, 4), "z": (1, 1, 3, 4)}, {"x": (1, 1, 2, 4), "z": (1, 1, 5, 4)},

@@ -7,6 +7,8 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
+from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.rewrite.cache_room import PLACES, ROOM, add_cache_room
 from sardonyx._src.runtime.session.session import Engine
@@ -76,6 +78,21 @@ def test_a_cache_without_room_for_new_entries_is_an_error() -> None:
     for _ in range(3):
         with pytest.raises(sx.EvaluationError):
             session.run(with_room(drawn(1, 4, 2), 5))
+
+
+def test_attention_with_a_mask_of_all_entries_stays_one_kernel() -> None:
+    """The mask has the size that the entries have, and no other one that broadcasts."""
+    model = parse_model(
+        f"""g (float[B,2,S,3] q, float[B,2,S,3] x, float[B,1,S,"P + S"] mask, {CACHE} past) => (float[B,2,S,3] y, {CACHE} k) {{
+          k = Concat <axis = 2> (past, x)  columns = Transpose <perm = [0, 1, 3, 2]> (k)
+          scores = MatMul(q, columns)  masked = Add(scores, mask)  shares = Softmax(masked)  y = MatMul(shares, k)
+        }}""",
+        opset=18,
+    )
+    model.graph.outputs[1].type = None
+    for each in (model, add_cache_room(model)):
+        keys = [step.kernel.key for step in compile_model(each, host_target()).program.steps]
+        assert any(key.startswith("attention") for key in keys), keys
 
 
 def test_the_edit_changes_a_copy() -> None:

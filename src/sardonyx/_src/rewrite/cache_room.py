@@ -5,11 +5,12 @@
 where `past` is an input and `present` an output, becomes a call of a function whose results are
 
     present = TensorScatter<axis>(past, new, number of entries)
-    entries = Slice<axis>(present, 0, number of entries + number of new ones)
+    entries, _ = Split<axis>(present, [number of entries + number of new ones, the rest])
 
 All nodes that read the former `present` read `entries`, which are views: kernels read them with the stride of the array.  So
 a caller that passes one array as `past` and as `present` has only the new entries written.  The number of entries before the
-run is the size of a new input, so that sizes stay symbols of the sizes of inputs.
+run is the size of a new input, so that sizes stay symbols of the sizes of inputs.  Split has a part of exactly that size,
+where a Slice would end with the array, so that the size of a mask is proved to be that of the entries.
 """
 
 from __future__ import annotations
@@ -152,9 +153,11 @@ def insertion(axis: int) -> Function:
     before = b.Shape(places)
     starts = b.Expand(before, b.Shape(past, start=0, end=1))
     b.graph.outputs.append(b.TensorScatter(past, new, starts, axis=axis))
+    (present,) = b.graph.outputs
     total = b.Add(before, b.Shape(new, start=axis, end=axis + 1))
-    first, axes = (b.Constant(value_ints=[number]) for number in (0, axis))
-    b.graph.outputs.append(b.Slice(b.graph.outputs[0], first, total, axes))
+    free = b.Sub(b.Shape(present, start=axis, end=axis + 1), total)
+    parts = b.node("Split", [present, b.Concat(total, free, axis=0)], 2, axis=axis)
+    b.graph.outputs.append(parts.outputs[0])
     return function_of(b)
 
 

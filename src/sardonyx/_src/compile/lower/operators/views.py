@@ -84,7 +84,7 @@ def match_transpose(op: BoundNode, scope: Scope) -> Region[ViewConfig] | None:
 
 @matches("Split", 18)
 def match_split(op: BoundNode, scope: Scope) -> Region[ViewConfig] | None:
-    """Consecutive slices along an axis."""
+    """Consecutive slices along an axis, of no negative size."""
     value = op.input(0)
     shapes = [scope.shape(output) for output in op.node.outputs]
     if value is None or not scope.is_native(value) or None in shapes:
@@ -95,6 +95,8 @@ def match_split(op: BoundNode, scope: Scope) -> Region[ViewConfig] | None:
     first: Known = 0
     for output in op.node.outputs:
         size = scope.known_shape(output)[axis]
+        if not scope.guard_ge(size, 0):
+            return None
         aliases.append(Alias(output, value, partial(slice_axis, axis=axis, first=first, size=size)))
         first = first + size
     return view_region(op, *aliases) if scope.guard_equal(first, whole[axis]) else None

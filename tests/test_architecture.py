@@ -74,6 +74,7 @@ FILES_THAT_NAME_OPERATORS = {
     "compile/prepare/merge_convolutions.py": "rewrites one pattern, narrow convolutions of one image",
     "compile/prepare/promote_half.py": "inserts Casts, and gives bounds to Clip",
     "grad/detection.py": "finds one operator, Gradient",
+    "rewrite/cache_room.py": "rewrites one pattern, a cache that a Concat continues",
     "rewrite/last_position.py": "the table of operators that keep rows apart, one line each",
     "rewrite/support/attention.py": "the texts of one pattern, attention",
     "rewrite/support/sequences.py": "follows the nodes that put a sequence together, each with its own meaning",

@@ -285,8 +285,8 @@ def test_chunks_that_are_padded_are_those_without_padding(name: str, engine: Eng
         outputs = [*expected.run(feeds_of(VendorCase(GQA, [*alone, *more], attributes, 3))).values()]
         np.testing.assert_allclose(y[row, :count], outputs[0][0], 1e-4, 1e-5)
         entries = end if name != "windowed cache" else end - max(0, -((5 - end) // 3) * 3)
-        for cache, one in zip(caches, outputs[1:], strict=True):
-            np.testing.assert_allclose(cache[row, :, :entries], one[0, :, :entries], 1e-5, 1e-6)
+        for cache, unpadded in zip(caches, outputs[1:], strict=True):
+            np.testing.assert_allclose(cache[row, :, :entries], unpadded[0, :, :entries], 1e-5, 1e-6)
     if engine == "native":
         assert session.stats.fallback_nodes == 0 and not session.stats.bailouts
 

@@ -98,8 +98,8 @@ class GrowingCache:
 
 def growing_caches(graph: Graph) -> Sequence[GrowingCache]:
     """The caches of a graph that a Concat continues; none if their declared dims may differ."""
-    found = (cache_of(graph, output) for output in graph.outputs)
-    caches = [cache for cache in found if cache is not None]
+    matched = (cache_of(graph, output) for output in graph.outputs)
+    caches = [cache for cache in matched if cache is not None]
     dims = {cache.dim for cache in caches}
     return caches if len(dims) == 1 and None not in dims else ()
 

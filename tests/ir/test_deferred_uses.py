@@ -59,13 +59,13 @@ def test_uses_of_a_loaded_graph(name: str, *, is_encoded: bool) -> None:
     record = parse_record(TEXTS[name])
     model = load(encode(record) if is_encoded else record)
     assert uses_by_name(model.graph) == EXPECTED[name]
-    assert model.graph.deferred_uses is None
+    assert model.graph._deferred_uses is None
     verify(model)
 
 
 def test_loading_records_no_uses_of_a_graph_without_subgraphs() -> None:
     model = load(encode(parse_record(TEXTS["several outputs"])))
-    deferred = model.graph.deferred_uses
+    deferred = model.graph._deferred_uses
     assert deferred is not None
     assert {value.name for value in deferred} == {"x", "a", "b", "c", "y"}
 

@@ -46,13 +46,13 @@ class Graph(NestedGraph):
 
     __slots__ = (
         "_count",
+        "_deferred_uses",
         "_first",
         "_initializers",
         "_inputs",
         "_last",
         "_positions",
         "declarations",
-        "deferred_uses",
         "details",
         "doc",
         "function",
@@ -72,7 +72,9 @@ class Graph(NestedGraph):
         self.quantization_annotations: list[QuantizationAnnotation] = []
         self.details: SourceDetails | None = None
         self.declarations: Declarations | None = None
-        self.deferred_uses: list[Value] | None = None  # the values whose uses are recorded at the first query
+        self._deferred_uses: list[Value] | None = (
+            None  # the values whose uses are recorded at the first query
+        )
         self._metadata = None
         self._inputs: dict[Value, None] = {}
         self._initializers: dict[str, Value] = {}
@@ -221,7 +223,7 @@ class Graph(NestedGraph):
 
     def release(self) -> None:
         """Removes all uses by nodes of this graph, which has itself been removed."""
-        self.record_uses()
+        self._record_uses()
         for node in self.nodes:
             node.set_inputs(())
             for graph in node.subgraphs:
@@ -241,12 +243,12 @@ class Graph(NestedGraph):
         why = f"the graph has no value {name!r}{did_you_mean(name, filter(None, named))}"
         raise InputError(why, name=name)
 
-    def record_uses(self) -> None:
+    def _record_uses(self) -> None:
         """Records the uses, by nodes of this graph, of the values whose uses have been deferred.
 
         Complete maps are assigned, so that threads that query uses together find the same ones.
         """
-        deferred = self.deferred_uses
+        deferred = self._deferred_uses
         if deferred is None:
             return
         uses: dict[Value | None, dict[tuple[Node, int], None]] = {value: {} for value in deferred}
@@ -258,7 +260,7 @@ class Graph(NestedGraph):
                 slot += 1
         for value in deferred:
             value._uses = uses[value]
-        self.deferred_uses = None
+        self._deferred_uses = None
 
     def _defined(self) -> Iterator[Value]:
         """Every value that the graph itself defines."""

@@ -45,8 +45,8 @@ def append_node(
     node.details = node._metadata = node._next = None
     node._inputs = tuple(inputs)
     node._outputs = (value,)
-    if graph.deferred_uses is not None:
-        graph.deferred_uses.append(value)
+    if graph._deferred_uses is not None:
+        graph._deferred_uses.append(value)
     else:
         value._uses = {}
         slot = 0
@@ -81,7 +81,7 @@ def append_nodes(
     Raises KeyError for a node that reads another name; the nodes before it are in the graph then.  That each output has a
     new name must be checked by the caller.  Uses are deferred if the graph defers any (`defer_uses`).
     """
-    deferred = graph.deferred_uses
+    deferred = graph._deferred_uses
     last, count = graph._last, graph._count
     take = iter(names).__next__
     known = cast("dict[str, Value | None]", values)
@@ -145,7 +145,7 @@ def make_attributes(node: Node, parts: Sequence[AttributeFields | Attribute]) ->
 def append_call(graph: Graph, node: Node, inputs: Sequence[Value | None]) -> Node:
     """Appends a new node without inputs, which is then given them; uses are deferred if the graph defers any."""
     graph.append(node)
-    if graph.deferred_uses is None:
+    if graph._deferred_uses is None:
         node.set_inputs(inputs)
     else:
         node._inputs = tuple(inputs)
@@ -158,7 +158,7 @@ def defer_uses(graph: Graph, values: Iterable[Value]) -> None:
 
     No node may read the values yet, and until that query, `append_node` and `append_nodes` only may make nodes that do.
     """
-    deferred = graph.deferred_uses = [] if graph.deferred_uses is None else graph.deferred_uses
+    deferred = graph._deferred_uses = [] if graph._deferred_uses is None else graph._deferred_uses
     for value in values:
         assert not value._uses, f"{value!r} must have no uses"
         del value._uses
@@ -170,8 +170,8 @@ def dismantle(graph: Graph) -> None:
 
     Reference counts then free them at once; the cycle collector would need several times as long.
     """
-    has_uses = graph.deferred_uses is None
-    graph.deferred_uses = None
+    has_uses = graph._deferred_uses is None
+    graph._deferred_uses = None
     if has_uses:
         for value in (*graph.inputs, *graph.initializers.values()):
             value._uses.clear()

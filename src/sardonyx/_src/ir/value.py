@@ -24,7 +24,7 @@ class Value(WithMetadata):
     name: unique in the graph; "" for an output that the node leaves out.
 
     A graph of many nodes that has been loaded records the uses of its values when the first of them is read
-    (`Graph.deferred_uses`): until then `_uses` is not set.
+    (`Graph._deferred_uses`): until then `_uses` is not set.
     """
 
     __slots__ = (
@@ -60,7 +60,7 @@ class Value(WithMetadata):
             if name != "_uses":
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             if (graph := self.owner) is not None:
-                graph.record_uses()
+                graph._record_uses()
             return object.__getattribute__(self, name)  # another thread may have recorded them meanwhile
 
     @property

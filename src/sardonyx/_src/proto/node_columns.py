@@ -3,8 +3,8 @@
 A node is plain if it begins with inputs, one output and perhaps a name, in this order, in ASCII and with lengths of one
 byte, followed by its operator.  What follows its names, the call, stays encoded: few calls of a large graph differ.
 
-The names of a block are cut out in one split: of the bytes of plain nodes before their calls, tags are left out, and lengths
-replaced by a separator.  In these functions, k is the position of a field of each node.
+The names of a block are cut out in one split: the tags and lengths before them are replaced by a separator, which is not
+ASCII.  In these functions, k is the position of a field of each node.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ INPUT, OUTPUT, NAME, OP_TYPE = 10, 18, 26, 34  # tags of the fields of a node
 MAX_LENGTH = 127  # the longest field whose length takes one byte
 MAX_INPUTS = 64  # of a plain node; each more is another round over the columns of a block
 PADDING = bytes(2)  # so that the tag and length at the end of a block can be read
-SEPARATOR = 255  # a byte that no ASCII name has
+SEPARATOR = b"\xff\xff"  # takes the places of a tag and a length
 
 
-class NodeColumns(NamedTuple):
+class EncodedColumns(NamedTuple):
     """The fields of the nodes of a block by node; those of nodes that are not plain have no meaning.
 
     counts: the number of inputs.
@@ -43,15 +43,15 @@ class NodeColumns(NamedTuple):
     ends: Sequence[int]
 
 
-def read_columns(block: bytes, begins: Positions, ends: Positions) -> NodeColumns:
+def read_columns(block: bytes, begins: Positions, ends: Positions) -> EncodedColumns:
     """The columns of the nodes block[begins:ends], which follow one another."""
     fields = NodeFields(np.frombuffer(block + PADDING, np.uint8), begins, ends)
-    text = fields.text()
+    text = fields.text(block)
     if not fields.is_ascii(text):
         fields.refuse_names()
-        text = fields.text()
-    names = text.tobytes().decode("latin-1").split(chr(SEPARATOR))
-    return fields.columns(names)
+        text = fields.text(block)
+    separator = SEPARATOR.decode("latin-1")
+    return fields.columns(text.decode("latin-1").split(separator))
 
 
 class NodeFields:
@@ -77,16 +77,16 @@ class NodeFields:
         data, k = self.data, self.begins.copy()
         nodes = np.arange(len(k))
         for _ in range(MAX_INPUTS):
-            at = k[nodes]
-            has_input = (data[at] == INPUT) & (at < self.ends[nodes])
-            nodes, at = nodes[has_input], at[has_input]
+            tags = k[nodes]
+            has_input = (data[tags] == INPUT) & (tags < self.ends[nodes])
+            nodes, tags = nodes[has_input], tags[has_input]
             if not len(nodes):
                 break
-            self.inputs.append((nodes, at))
+            self.inputs.append((nodes, tags))
             self.counts[nodes] += 1
-            lengths = data[at + 1]
+            lengths = data[tags + 1]
             self.plain[nodes] &= lengths <= MAX_LENGTH
-            k[nodes] = np.minimum(at + 2 + lengths, self.ends[nodes])
+            k[nodes] = np.minimum(tags + 2 + lengths, self.ends[nodes])
         return k
 
     def skip(self, k: Positions, tag: int) -> Positions:
@@ -96,28 +96,25 @@ class NodeFields:
         result: Positions = np.minimum(k + has_field * (2 + lengths.astype(np.int64)), self.ends)
         return result
 
-    def text(self) -> NDArray[np.uint8]:
-        """The names of all plain nodes, each after a separator; a node without name has the separator alone."""
-        plain = self.plain
-        tags = [at[plain[nodes]] for nodes, at in self.inputs]
-        tags += [self.output[plain], self.name[plain & (self.name < self.call)]]
-        unnamed = self.call[plain & (self.name == self.call)]
-        edges = np.zeros(len(self.data), np.int8)
-        edges[self.begins[plain]] = 1
-        edges[self.call[plain]] -= 1
-        is_text = np.cumsum(edges, dtype=np.int8).view(np.bool_)
-        data = self.data.copy()
-        for k in tags:
-            is_text[k] = False
-            data[k + 1] = SEPARATOR
-        is_text[unnamed] = True
-        data[unnamed] = SEPARATOR
-        return data[is_text]
+    def text(self, block: bytes) -> bytes:
+        """The names of all plain nodes, each after a separator; for a node without name, the separator alone."""
+        plain, begins = self.plain, self.begins
+        stops = np.where(self.name < self.call, self.call, self.call + len(SEPARATOR))
+        ranges = zip(begins[plain].tolist(), stops[plain].tolist(), strict=True)
+        text = bytearray(b"".join([block[p:q] for p, q in ranges]))
+        sizes = (stops - begins) * plain
+        shifts = np.cumsum(sizes) - sizes - begins  # from positions in the block to those in the text
+        marks = [(tags + shifts[nodes])[plain[nodes]] for nodes, tags in self.inputs]
+        marks += [(self.output + shifts)[plain], (self.name + shifts)[plain]]
+        k, data = np.concatenate(marks), np.frombuffer(text, np.uint8)
+        data[k] = data[k + 1] = SEPARATOR[0]
+        return bytes(text)
 
-    def is_ascii(self, text: NDArray[np.uint8]) -> bool:
-        """Whether a text has as many bytes beyond ASCII as it has separators."""
+    def is_ascii(self, text: bytes) -> bool:
+        """Whether the bytes beyond ASCII of a text are those of its separators."""
         separators = int(((self.counts + 2) * self.plain).sum())
-        return int(np.count_nonzero(text > MAX_LENGTH)) == separators
+        others = np.count_nonzero(np.frombuffer(text, np.uint8) > MAX_LENGTH)
+        return int(others) == separators * len(SEPARATOR)
 
     def refuse_names(self) -> None:
         """Makes the nodes with names that are not ASCII not plain."""
@@ -126,10 +123,10 @@ class NodeFields:
         is_name = (self.begins[nodes] <= positions) & (positions < self.call[nodes])
         self.plain[nodes[is_name]] = False
 
-    def columns(self, names: list[str]) -> NodeColumns:
+    def columns(self, names: list[str]) -> EncodedColumns:
         """The columns; names: the pieces of the text, the first of which is empty."""
         first_names = np.cumsum(np.concatenate([[1], (self.counts + 2) * self.plain]))
-        return NodeColumns(
+        return EncodedColumns(
             self.plain.tolist(),
             self.counts.tolist(),
             names,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     Positions: TypeAlias = "NDArray[np.int64]"
 
+BLOCK_FIELDS = 2048  # fields that are read at once; what is made of them stays in the caches of the processor
 BLOCK = 1 << 16  # bytes that are read at once; longer fields are read one by one
 # Entries of fewer than MIN_NODE_BYTES on average are accepted only up to a 16th of the limit of records: a real node,
 # even with an operator, an input and an output of one letter each, has 11 bytes.
@@ -83,14 +84,18 @@ class FieldBlock(NamedTuple):
     is_long: bool = False
 
 
-def read_blocks(run: UndecodedRun) -> Iterator[FieldBlock]:
-    """The fields of a run in blocks, each with the state of the context that decoders of its values need."""
+def read_blocks(run: UndecodedRun, size: int = BLOCK) -> Iterator[FieldBlock]:
+    """The fields of a run in blocks of at most `size` bytes and `BLOCK_FIELDS` fields.
+
+    Each has the state of the context that decoders of its values need.
+    """
     context = run.context
     begins, ends = (np.frombuffer(p, np.int64) + run.base for p in (run.begins, run.ends))
     first = 0
     while first < len(begins):
         base = int(begins[first])
-        last = int(np.searchsorted(ends, base + BLOCK, "right"))
+        last = int(np.searchsorted(ends, base + size, "right"))
+        last = min(last, first + BLOCK_FIELDS)
         context.depth, context.base = run.depth, base
         if last == first:
             last = first + 1

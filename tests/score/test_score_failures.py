@@ -18,7 +18,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.score.tables.places import FilePlace
+from sardonyx._src.tables.places import FilePlace
 
 ROWS = 20_000
 FULL_BYTES = 20_000  # of a disk

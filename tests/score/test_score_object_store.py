@@ -18,7 +18,7 @@ import sardonyx as sx
 from models import parse_model
 from object_store import ObjectStore
 from sardonyx._src.score.results import parts
-from sardonyx._src.score.tables.places import FilePlace, PendingFile
+from sardonyx._src.tables.places import FilePlace, PendingFile
 
 MODEL = "g (float[N] a) => (float[N] y) { y = Neg(a) }"
 ROWS = 20

@@ -15,7 +15,7 @@ import sardonyx as sx
 from models import parse_model
 from sardonyx._src.cli.main import main
 from sardonyx._src.score.results import part_files, parts
-from sardonyx._src.score.tables.places import FilePlace
+from sardonyx._src.tables.places import FilePlace
 
 MODEL = "g (float[N] a) => (float[N] y) { y = Neg(a) }"
 DAY = datetime.date(2026, 11, 23)

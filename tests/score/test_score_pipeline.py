@@ -18,7 +18,7 @@ from sardonyx._src.score.job.pipeline import score_in_order, split
 from sardonyx._src.score.model.options import ScoreOptions
 from sardonyx._src.score.model.scorer import BatchScorer, ScoredBatch
 from sardonyx._src.score.model.table_models import TableModel
-from sardonyx._src.score.tables.sources import SourceBatch, UnreadableRow
+from sardonyx._src.tables.sources import SourceBatch, UnreadableRow
 
 MODEL = "g (float[N] a) => (float[N] y) { y = Neg(a) }"
 SECONDS = 20.0  # after which something that does not happen at the same time is a failure

@@ -14,11 +14,11 @@ import pytest
 from sardonyx._src.score.job import ranges
 from sardonyx._src.score.job.ranges import SourceRange, drop_rows, split_source
 from sardonyx._src.score.model.scorer import Reject, ScoredBatch
-from sardonyx._src.score.tables import text_tables
-from sardonyx._src.score.tables.file_tables import FileTable
-from sardonyx._src.score.tables.opening import open_source
-from sardonyx._src.score.tables.sources import SourceBatch
-from sardonyx._src.score.tables.text_tables import TextTable
+from sardonyx._src.tables import text_tables
+from sardonyx._src.tables.file_tables import FileTable
+from sardonyx._src.tables.opening import open_source
+from sardonyx._src.tables.sources import SourceBatch
+from sardonyx._src.tables.text_tables import TextTable
 
 COLUMNS = ["a", "id"]
 ROWS = 60

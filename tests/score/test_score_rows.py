@@ -17,7 +17,7 @@ from models import parse_model
 from sardonyx._src.score.model.inputs import InputColumns
 from sardonyx._src.score.model.options import ScoreOptions
 from sardonyx._src.score.model.tensors import feeds_of
-from sardonyx._src.score.tables import text_tables
+from sardonyx._src.tables import text_tables
 
 UTC = datetime.UTC
 PAIRS = [[1.0, 2.0], [3.0, 4.0]]

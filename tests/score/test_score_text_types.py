@@ -11,7 +11,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.score.tables import text_tables
+from sardonyx._src.tables import text_tables
 
 
 def score(path: Path, type: str, text: str, **options: object) -> pa.Table:

@@ -10,7 +10,7 @@ import pytest
 
 import sardonyx as sx
 from sardonyx._src.ir import Array
-from sardonyx._src.train.fit.data_files import read_columns
+from sardonyx._src.tables.columns import read_columns
 from sardonyx.train import fit
 from train.classification import classifier, task
 
@@ -53,7 +53,8 @@ def test_parquet_files(tmp_path: Path) -> None:
 def test_parquet_files_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "train.parquet").write_bytes(b"PAR1")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(sx.MissingPackage, match=r"pip install 'sardonyx\[train\]'"):
+    monkeypatch.delitem(sys.modules, "sardonyx._src.tables.arrow", raising=False)
+    with pytest.raises(sx.MissingPackage, match=r"pip install 'sardonyx\[score\]'"):
         read_columns(str(tmp_path / "train.parquet"))
 
 
@@ -92,7 +93,7 @@ def test_files_that_are_no_data_are_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "shards" / "1.npz", y=[1])
     for name, message in (
         ("a.npz", "a.npz: "),
-        ("b.txt", "must be a .npz or .parquet file or a folder"),
+        ("b.txt", "must be a .npz file, a table .* or a folder"),
         ("empty", "got 0 entries"),
         ("classes", "must have images"),
         ("shards", r"1.npz must have the columns \['x'\] of 0.npz; got \['y'\]"),

@@ -318,7 +318,7 @@ def with_column(name: str, values: object) -> dict[str, object]:
             r"column 'target' of data must be int64; got 9223372036854775808",
         ),
         ({name: values[:0] for name, values in DATA.items()}, r"data must have at least one example; got 0"),
-        ("nowhere.npz", r"nowhere.npz must be a .npz or .parquet file or a folder; it does not exist"),
+        ("nowhere.npz", r"nowhere.npz must be a .npz file, a table .* or a folder; it does not exist"),
         (3, r"data must be arrays by name, or a path; got int"),
     ],
 )

@@ -9,6 +9,7 @@ from sardonyx._src.errors import InputError
 from sardonyx._src.io.loading.load import ModelSource, resolve_model
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.quantize.calibration import CalibrationSource, calibration_data
+from sardonyx._src.quantize.calibration_columns import ColumnMap
 from sardonyx._src.quantize.preparation import prepare
 from sardonyx._src.quantize.report.latency import ROUNDS, latencies
 from sardonyx._src.quantize.report.quality import output_errors
@@ -23,6 +24,7 @@ def quantize(
     scheme: str = "int4",
     *,
     data: CalibrationSource | None = None,
+    columns: ColumnMap | None = None,
     algorithm: str | None = None,
     block: int | None = None,
     symmetric: bool | None = None,
@@ -55,8 +57,12 @@ def quantize(
         "int8": weights and activations of Conv, Gemm and MatMul in 8 bits, with ranges of the calibration data;
         "int8-dynamic": with ranges that each run measures.  "float16", "bfloat16": weights and arithmetic in half
         precision, where all numbers fit; "float32": the reverse.  "float8": weights in float8e4m3fn, with a scale for each channel.
-    data: feeds like those of later runs, or an iterable of feeds; those of more rows than the model takes are cut.  Errors are
-        measured with them, and ranges; "awq", "gptq" and "adaround" reduce the errors.  Random without.
+    data: feeds like those of later runs, a path, a table in memory, or an iterable of such; those of more rows than the model
+        takes are cut.  A path is a `.npz` file, a table (Parquet, CSV, JSON lines, Arrow IPC), or a folder of such files, of
+        `.npy` files by input, or of pictures.  Errors are measured with them, and ranges; "awq", "gptq" and "adaround" reduce
+        the errors.  Random without.
+    columns: for an input, the column of files and tables that feeds it, or a list of columns that become one [rows, columns]
+        matrix; others are not used.  By default each column feeds the input of its name.
     format: "qdq" (the default); "com.microsoft": MatMulNBits and GatherBlockQuantized; of "int8": "qoperator" for QLinearConv
         and QLinearMatMul.
 
@@ -128,7 +134,7 @@ def quantize(
     require_options(settings)
     original = resolve_model(model)
     prepared = prepare(original, SCHEMES[scheme].operator_set)
-    runs = calibration_data(prepared, data, seed, dims)
+    runs = calibration_data(prepared, data, seed, dims, columns)
     result = SCHEMES[scheme].load()(prepared, runs, settings)
     before, after = latencies((prepared, result.model), runs.runs[0], rounds if result.layers else 0)
     report = QuantizationReport(

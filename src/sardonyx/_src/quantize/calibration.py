@@ -7,16 +7,19 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sardonyx._src.arguments import require_mapping, require_type
+from sardonyx._src.arguments import require_mapping, require_type, texts_of
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InputError
 from sardonyx._src.ir import Array, Model, SequenceType, TensorType, Type
 from sardonyx._src.measure.feeds import complete_feeds, ports_of
 from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.quantize.calibration_columns import ColumnMap, TableSource, is_table_source, read_feeds
 from sardonyx._src.runtime.session.session_values import SessionValue
 
-# Feeds of one run, or of each of several ones.
-CalibrationSource: TypeAlias = Mapping[str, object] | Iterable[Mapping[str, object]]
+# Feeds of one run, or of each of several ones; or files and tables whose columns are feeds.
+CalibrationSource: TypeAlias = (
+    Mapping[str, object] | TableSource | Iterable[Mapping[str, object] | TableSource]
+)
 Feeds: TypeAlias = Mapping[str, RuntimeValue]
 ROWS = 32  # of a run, where the model leaves their number open
 
@@ -33,18 +36,26 @@ class CalibrationData:
 
 
 def calibration_data(
-    model: Model, source: CalibrationSource | None, seed: int, dims: Mapping[str, int] | None
+    model: Model,
+    source: CalibrationSource | None,
+    seed: int,
+    dims: Mapping[str, int] | None,
+    columns: ColumnMap | None = None,
 ) -> CalibrationData:
     """The feeds of each run, checked; random ones without a source.
 
+    columns: for inputs, the columns of files and tables that feed them.
     Raises InputError for a source without feeds, and for feeds that do not fit the model.
     """
+    named = checked_columns(columns)
     if source is None:
+        if named:
+            raise InputError("columns must be those of data; got None for data", name="columns")
         return CalibrationData((complete_feeds(model, None, seed, dims),), True)
     ports = ports_of(model)
     runs = tuple(
         complete_feeds(model, part, seed, dims)
-        for feeds in given_feeds(source)
+        for feeds in given_feeds(model, source, named)
         for part in cut_rows(feeds, ports)
     )
     if not runs:
@@ -52,11 +63,32 @@ def calibration_data(
     return CalibrationData(runs, False)
 
 
-def given_feeds(source: CalibrationSource) -> Iterator[Mapping[str, object]]:
-    require_type("data", source, (Mapping, Iterable), "feeds, or an iterable of feeds")
-    for feeds in [source] if isinstance(source, Mapping) else source:
-        require_mapping("data", feeds, str, object, "names of inputs to values")
-        yield feeds
+def checked_columns(columns: ColumnMap | None) -> ColumnMap:
+    if columns is None:
+        return {}
+    require_mapping("columns", columns, str, (str, list, tuple), "inputs to columns, or to lists of them")
+    return {
+        name: listed if isinstance(listed, str) else texts_of("columns", listed)
+        for name, listed in columns.items()
+    }
+
+
+def given_feeds(
+    model: Model, source: CalibrationSource, columns: ColumnMap
+) -> Iterator[Mapping[str, object]]:
+    """The feeds of each part of a source."""
+    if is_table_source(source) or isinstance(source, Mapping):
+        parts: Iterable[object] = [source]
+    else:
+        require_type("data", source, Iterable, "feeds, a path, a table, or an iterable of such")
+        parts = source
+    for part in parts:
+        if is_table_source(part):
+            yield read_feeds(model, part, columns)
+        else:
+            require_mapping("data", part, str, object, "names of inputs to values")
+            assert isinstance(part, Mapping), "its type was checked"
+            yield part
 
 
 def cut_rows(feeds: Mapping[str, object], ports: list[SessionValue]) -> Iterator[Mapping[str, object]]:

@@ -19,7 +19,7 @@ from sardonyx._src.io.loading.load import ModelSource
 from sardonyx._src.ir import Array
 from sardonyx._src.runtime.session.session import Engine, Session
 from sardonyx._src.score.model.options import NULLS, VECTORS, ColumnMap, Default, Nulls, ScoreOptions, Vectors
-from sardonyx._src.score.tables.formats import FORMATS, STANDARD_STREAM
+from sardonyx._src.tables.formats import FORMATS, STANDARD_STREAM
 
 if TYPE_CHECKING:
     import pyarrow as pa

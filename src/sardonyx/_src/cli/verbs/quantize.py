@@ -2,7 +2,8 @@
 
 sardonyx quantize m.onnx -o q.onnx --scheme int4 --data calibration.npz
 sardonyx quantize m.onnx -o q.onnx --scheme int8-weights --except '*lm_head*'
-sardonyx quantize m.onnx -o q.onnx --scheme int8 --data images.npz --ranges percentile
+sardonyx quantize m.onnx -o q.onnx --scheme int8 --data pictures/ --ranges percentile
+sardonyx quantize m.onnx -o q.onnx --scheme int8 --data rows.csv --pack x=width,height
 sardonyx quantize m.onnx -o q.onnx --scheme int8 --data images.npz --accuracy 0.005 --metric top-1
 sardonyx quantize m.onnx -o q.onnx --scheme mixed --size 0.25 --data calibration.npz
 sardonyx quantize m.onnx -o h.onnx --scheme float16 --io half --data calibration.npz
@@ -19,7 +20,8 @@ import json
 import sys
 
 from sardonyx._src.cli.inputs.arguments import parse_dims
-from sardonyx._src.cli.inputs.feeds import read_feeds
+from sardonyx._src.cli.inputs.calibration import read_calibration
+from sardonyx._src.cli.inputs.columns import add_column_maps, parse_columns
 from sardonyx._src.cli.inputs.models import add_model, load_model
 from sardonyx._src.cli.output.destinations import report_to
 from sardonyx._src.cli.output.models import add_json, add_out, set_model_version, write_model
@@ -46,8 +48,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="calibration data: inputs as for `sardonyx run`, of one run or of the rows of many; may be repeated",
+        help="calibration data: a .npz file, a table (Parquet, CSV, JSON lines, Arrow IPC), a folder of such files, of .npy "
+        "files by input or of pictures, or inputs as for `sardonyx run`; may be repeated",
     )
+    add_column_maps(parser)
     parser.add_argument(
         "--format",
         metavar="NAME",
@@ -168,12 +172,12 @@ def add_integer_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     model = load_model(args)
-    data = [read_feeds([word], ports_of(model)) for word in args.data]
     with progress(1, "quantizing", sessions=True, is_quiet=args.json):
         result = quantize(
             model,
             args.scheme,
-            data=data or None,
+            data=read_calibration(args.data, ports_of(model)),
+            columns=parse_columns(args.map, args.pack) or None,
             algorithm=args.algorithm,
             block=args.block,
             symmetric=False if args.asymmetric else None,

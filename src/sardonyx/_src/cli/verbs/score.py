@@ -19,10 +19,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sardonyx._src.cli.inputs.arguments import parse_mapping, parse_positive
+from sardonyx._src.cli.inputs.columns import add_column_maps, parse_columns
 from sardonyx._src.cli.inputs.models import add_model, load_model
 from sardonyx._src.cli.output.destinations import add_output, report_to, report_written
 from sardonyx._src.cli.output.models import add_json
@@ -34,7 +35,7 @@ from sardonyx._src.runtime.session.session import ENGINES
 from sardonyx._src.score.api import MEMORY, score
 from sardonyx._src.score.job.summary import ScoreResult
 from sardonyx._src.score.model.options import NULLS, VECTORS, Default
-from sardonyx._src.score.tables.formats import FORMATS, SUFFIXES, is_folder
+from sardonyx._src.tables.formats import FORMATS, SUFFIXES, is_folder
 
 HELP = "run a model on the rows of a table"
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -69,20 +70,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_columns(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("columns")
-    group.add_argument(
-        "--map",
-        action="append",
-        default=[],
-        metavar="COLUMN=INPUT",
-        help="feed an input by a column of another name; may be repeated",
-    )
-    group.add_argument(
-        "--pack",
-        action="append",
-        default=[],
-        metavar="INPUT=COLUMN,COLUMN",
-        help="feed an input by several columns, as one matrix; may be repeated",
-    )
+    add_column_maps(group)
     group.add_argument(
         "--output", action="append", metavar="NAME", help="compute only this output; may be repeated"
     )
@@ -193,23 +181,6 @@ def resumable(args: argparse.Namespace) -> Iterator[None]:
                 "sardonyx: interrupted; the same command continues after the last complete part\n"
             )
         raise
-
-
-def parse_columns(maps: Sequence[str], packs: Sequence[str]) -> dict[str, str | list[str]]:
-    """The columns of the inputs that --map and --pack name."""
-    columns: dict[str, str | list[str]] = {}
-    for column, name in parse_mapping(maps, "--map").items():
-        if name in columns:
-            raise InputError(
-                f"--map: input {name!r} must have one column; got {columns[name]!r} and {column!r}",
-                name="--map",
-            )
-        columns[name] = column
-    for name, listed in parse_mapping(packs, "--pack").items():
-        if name in columns:
-            raise InputError(f"input {name!r} must have one of --map and --pack; got both", name="--pack")
-        columns[name] = listed.split(",")
-    return columns
 
 
 def parse_default(text: str) -> Default:

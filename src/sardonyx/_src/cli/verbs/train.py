@@ -6,8 +6,8 @@ sardonyx train m.onnx --data images --loss cross_entropy --optimizer adamw --rat
 sardonyx train m.onnx --data train.npz --trainable 'head.*' --patience 3 --folder run -o trained.onnx
 
 The data must have a column for each input of the training step: the inputs of the model, and "target" or the name of --target.
-A .npz or .parquet file has columns by name; a folder has .npy files, several .npz or .parquet files, or one folder of images for
-each class.  --column renames columns.
+A .npz file or a table (Parquet, CSV, JSON lines, Arrow IPC) has columns by name; a folder has .npy files, several archives or
+tables, or one folder of images for each class.  --column renames columns.
 
 With --folder, the run keeps checkpoints, metrics and a picture of the curves, and the same command continues a run that was
 interrupted at any moment.
@@ -35,9 +35,9 @@ from sardonyx._src.errors import InputError
 from sardonyx._src.ir import Model
 from sardonyx._src.phases import phase
 from sardonyx._src.runtime.session.session import ENGINES
+from sardonyx._src.tables.columns import read_columns
 from sardonyx._src.train.adapters import ADAPTER_WEIGHTS, add_adapters
 from sardonyx._src.train.fit.data import DataSource
-from sardonyx._src.train.fit.data_files import read_columns
 from sardonyx._src.train.fit.fit import fit
 from sardonyx._src.train.fit.results import FitResult
 from sardonyx._src.train.losses.table import LOSSES
@@ -82,7 +82,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_data(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--data", required=True, metavar="PATH", help="examples: a .npz or .parquet file, or a folder"
+        "--data", required=True, metavar="PATH", help="examples: a .npz file, a table, or a folder"
     )
     parser.add_argument(
         "--validation",

@@ -8,7 +8,7 @@ from sardonyx._src.errors import SardonyxError
 from sardonyx._src.ir import TensorType
 from sardonyx._src.runtime.session.session import Session
 from sardonyx._src.score.model.scorer import BatchScorer
-from sardonyx._src.score.tables.arrow import pa
+from sardonyx._src.tables.arrow import pa
 
 RUN_SECONDS = 0.003  # a run of this duration is long compared with the cost of starting it
 # A run of fewer rows counts as long only from LONG_SECONDS on: a busy machine may make a short run appear long.

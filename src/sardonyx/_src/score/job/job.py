@@ -13,7 +13,7 @@ from sardonyx._src.score.job.pipeline import READY_BATCHES, score_in_order
 from sardonyx._src.score.job.summary import ScoreResult, ScoreStatus
 from sardonyx._src.score.model.scorer import BatchScorer, ScoredBatch
 from sardonyx._src.score.results.sinks import Sink, TableSink
-from sardonyx._src.score.tables.sources import Source, SourceBatch
+from sardonyx._src.tables.sources import Source, SourceBatch
 
 if TYPE_CHECKING:
     from sardonyx._src.score.job.ray_workers import RayWorkers

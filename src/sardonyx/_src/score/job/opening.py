@@ -20,15 +20,15 @@ from sardonyx._src.score.model.table_models import TableModel, open_model
 from sardonyx._src.score.results.collisions import refuse_collisions
 from sardonyx._src.score.results.parts import FolderSink
 from sardonyx._src.score.results.sinks import FileSink, Sink, StreamSink, TableSink
-from sardonyx._src.score.tables.arrow import pa
-from sardonyx._src.score.tables.file_tables import FileTable
-from sardonyx._src.score.tables.formats import STANDARD_STREAM, format_of, is_folder
-from sardonyx._src.score.tables.opening import open_source
-from sardonyx._src.score.tables.partitions import OPTION
-from sardonyx._src.score.tables.places import FilePlace
-from sardonyx._src.score.tables.sources import Source
-from sardonyx._src.score.tables.text_tables import TextTable
-from sardonyx._src.score.tables.text_types import fed_type
+from sardonyx._src.tables.arrow import pa
+from sardonyx._src.tables.file_tables import FileTable
+from sardonyx._src.tables.formats import STANDARD_STREAM, format_of, is_folder
+from sardonyx._src.tables.opening import open_source
+from sardonyx._src.tables.partitions import OPTION
+from sardonyx._src.tables.places import FilePlace
+from sardonyx._src.tables.sources import Source
+from sardonyx._src.tables.text_tables import TextTable
+from sardonyx._src.tables.text_types import fed_type
 from sardonyx._src.train.fit.run_identity import digest_of
 
 PathLike = str | os.PathLike[str]

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from sardonyx._src.errors import InputError
 from sardonyx._src.score.model.scorer import BatchScorer
-from sardonyx._src.score.tables.arrow import pa
-from sardonyx._src.score.tables.partitions import (
+from sardonyx._src.tables.arrow import pa
+from sardonyx._src.tables.partitions import (
     OPTION,
     check_name,
     check_rest,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from sardonyx._src.score.model.scorer import BatchScorer, ScoredBatch
-from sardonyx._src.score.tables.sources import SourceBatch
+from sardonyx._src.tables.sources import SourceBatch
 
 READY_BATCHES = 2  # batches in the pipeline, read or scored, besides one for each worker
 

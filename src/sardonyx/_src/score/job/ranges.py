@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sardonyx._src.score.model.scorer import ScoredBatch
-from sardonyx._src.score.tables.file_tables import FileTable
-from sardonyx._src.score.tables.sources import Source, SourceBatch
-from sardonyx._src.score.tables.text_tables import TextTable
+from sardonyx._src.tables.file_tables import FileTable
+from sardonyx._src.tables.sources import Source, SourceBatch
+from sardonyx._src.tables.text_tables import TextTable
 
 RANGE_ROWS = 1 << 17  # rows of a range of binary files: seconds of work, and megabytes of results
 RANGE_BYTES = 16 << 20  # bytes of a range of text

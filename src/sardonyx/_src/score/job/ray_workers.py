@@ -14,11 +14,11 @@ from sardonyx._src.score.job.ranges import SourceRange, drop_rows, split_source
 from sardonyx._src.score.model.options import ScoreOptions
 from sardonyx._src.score.model.scorer import BatchScorer, Reject, ScoredBatch
 from sardonyx._src.score.model.table_models import TableModel
-from sardonyx._src.score.tables.arrow import ipc, pa
-from sardonyx._src.score.tables.file_tables import FileTable
-from sardonyx._src.score.tables.opening import open_source
-from sardonyx._src.score.tables.sources import Identity, Source
-from sardonyx._src.score.tables.text_tables import TextTable
+from sardonyx._src.tables.arrow import ipc, pa
+from sardonyx._src.tables.file_tables import FileTable
+from sardonyx._src.tables.opening import open_source
+from sardonyx._src.tables.sources import Identity, Source
+from sardonyx._src.tables.text_tables import TextTable
 
 try:
     import ray

@@ -13,9 +13,9 @@ from sardonyx._src.score.job.job import Job, JobSettings, Report
 from sardonyx._src.score.job.opening import JobFiles, open_job
 from sardonyx._src.score.job.summary import ScoreResult
 from sardonyx._src.score.model.options import ScoreOptions
-from sardonyx._src.score.tables.file_tables import FileTable
-from sardonyx._src.score.tables.formats import STANDARD_STREAM
-from sardonyx._src.score.tables.text_tables import TextTable
+from sardonyx._src.tables.file_tables import FileTable
+from sardonyx._src.tables.formats import STANDARD_STREAM
+from sardonyx._src.tables.text_tables import TextTable
 
 
 def run_job(

@@ -11,7 +11,7 @@ from sardonyx._src.errors import OutputError
 from sardonyx._src.ir import Array, TensorType
 from sardonyx._src.runtime.session.session_values import SessionValue
 from sardonyx._src.score.model.options import Vectors
-from sardonyx._src.score.tables.arrow import pa
+from sardonyx._src.tables.arrow import pa
 
 
 def columns_of(

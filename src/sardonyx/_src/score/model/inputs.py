@@ -11,8 +11,8 @@ from sardonyx._src.ir import TensorType
 from sardonyx._src.runtime.session.session_values import SessionValue
 from sardonyx._src.score.model.options import ColumnMap
 from sardonyx._src.score.model.table_models import TableModel
-from sardonyx._src.score.tables.arrow import pa
 from sardonyx._src.suggestions import suggest
+from sardonyx._src.tables.arrow import pa
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from sardonyx._src.score.model.inputs import plan_inputs
 from sardonyx._src.score.model.options import ScoreOptions
 from sardonyx._src.score.model.table_models import open_model
 from sardonyx._src.score.model.tensors import feeds_of
-from sardonyx._src.score.tables.bad_rows import BadRows
-from sardonyx._src.score.tables.encodings import plain_batch
-from sardonyx._src.score.tables.opening import open_table
-from sardonyx._src.score.tables.sources import MAX_READ_ROWS
+from sardonyx._src.tables.bad_rows import BadRows
+from sardonyx._src.tables.encodings import plain_batch
+from sardonyx._src.tables.opening import open_table
+from sardonyx._src.tables.sources import MAX_READ_ROWS
 
 
 class TablePredictor:

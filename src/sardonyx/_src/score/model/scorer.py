@@ -15,11 +15,11 @@ from sardonyx._src.score.model.inputs import InputColumns, plan_inputs, require_
 from sardonyx._src.score.model.options import ScoreOptions
 from sardonyx._src.score.model.table_models import TableModel
 from sardonyx._src.score.model.tensors import feeds_of
-from sardonyx._src.score.tables.arrow import pa, pc
-from sardonyx._src.score.tables.bad_rows import BadRows, find_failures
-from sardonyx._src.score.tables.encodings import empty_batch, is_list, plain_batch, python_values
-from sardonyx._src.score.tables.sources import SourceBatch
 from sardonyx._src.suggestions import suggest
+from sardonyx._src.tables.arrow import pa, pc
+from sardonyx._src.tables.bad_rows import BadRows, find_failures
+from sardonyx._src.tables.encodings import empty_batch, is_list, plain_batch, python_values
+from sardonyx._src.tables.sources import SourceBatch
 
 
 @dataclass(frozen=True)

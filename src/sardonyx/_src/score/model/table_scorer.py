@@ -7,10 +7,10 @@ from sardonyx._src.runtime.session.session import Engine, Session
 from sardonyx._src.score.model.options import ScoreOptions
 from sardonyx._src.score.model.scorer import BatchScorer
 from sardonyx._src.score.model.table_models import open_model
-from sardonyx._src.score.tables.arrow import pa
-from sardonyx._src.score.tables.encodings import empty_batch, plain_schema
-from sardonyx._src.score.tables.opening import open_table
-from sardonyx._src.score.tables.sources import MAX_READ_ROWS
+from sardonyx._src.tables.arrow import pa
+from sardonyx._src.tables.encodings import empty_batch, plain_schema
+from sardonyx._src.tables.opening import open_table
+from sardonyx._src.tables.sources import MAX_READ_ROWS
 
 
 class TableScorer:

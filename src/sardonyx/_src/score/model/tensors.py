@@ -16,9 +16,9 @@ from sardonyx._src.errors import InputError
 from sardonyx._src.ir import Array
 from sardonyx._src.score.model.inputs import InputColumns, is_numeric
 from sardonyx._src.score.model.options import ScoreOptions
-from sardonyx._src.score.tables.arrow import pa, pc
-from sardonyx._src.score.tables.bad_rows import BadRows, convert_rows, refuse_rows
-from sardonyx._src.score.tables.encodings import is_list, is_text
+from sardonyx._src.tables.arrow import pa, pc
+from sardonyx._src.tables.bad_rows import BadRows, convert_rows, refuse_rows
+from sardonyx._src.tables.encodings import is_list, is_text
 
 ARROW_TYPES = {
     DataType.FLOAT: pa.float32(),

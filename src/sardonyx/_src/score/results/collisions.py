@@ -6,8 +6,8 @@ import os
 from itertools import product
 
 from sardonyx._src.errors import InputError
-from sardonyx._src.score.tables.formats import STANDARD_STREAM
-from sardonyx._src.score.tables.places import FilePlace
+from sardonyx._src.tables.formats import STANDARD_STREAM
+from sardonyx._src.tables.places import FilePlace
 
 PathLike = str | os.PathLike[str]
 

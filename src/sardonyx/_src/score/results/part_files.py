@@ -7,10 +7,10 @@ from typing import Protocol
 
 from sardonyx._src.score.results.sinks import StreamOutput
 from sardonyx._src.score.results.writers import flat_batch
-from sardonyx._src.score.tables.arrow import pa
-from sardonyx._src.score.tables.formats import CSV
-from sardonyx._src.score.tables.partitions import check_result, split_rows
-from sardonyx._src.score.tables.places import FilePlace, PendingFile
+from sardonyx._src.tables.arrow import pa
+from sardonyx._src.tables.formats import CSV
+from sardonyx._src.tables.partitions import check_result, split_rows
+from sardonyx._src.tables.places import FilePlace, PendingFile
 
 BUFFER_BYTES = 128 << 20  # bytes of rows, which are in memory, after which a part with partitions ends
 

@@ -18,8 +18,8 @@ from sardonyx._src.score.model.scorer import ScoredBatch
 from sardonyx._src.score.results.part_files import PartFile, PartitionedPart, PartOutput
 from sardonyx._src.score.results.sinks import EmptyResult, Progress, reject_lines
 from sardonyx._src.score.results.writers import SUFFIX_OF
-from sardonyx._src.score.tables.partitions import is_partition_folder
-from sardonyx._src.score.tables.places import PENDING, FilePlace, PendingFile
+from sardonyx._src.tables.partitions import is_partition_folder
+from sardonyx._src.tables.places import PENDING, FilePlace, PendingFile
 
 RECORDS, JOB = "_sardonyx", "job.json"
 REMOVED, PARTITION_BY = (

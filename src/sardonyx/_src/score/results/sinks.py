@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeAlias, cast
 from sardonyx._src.errors import InputError
 from sardonyx._src.score.model.scorer import Reject, ScoredBatch
 from sardonyx._src.score.results.writers import TableWriter, flat_batch, json_line, open_writer
-from sardonyx._src.score.tables.arrow import pa
-from sardonyx._src.score.tables.places import FilePlace, PendingFile
+from sardonyx._src.tables.arrow import pa
+from sardonyx._src.tables.places import FilePlace, PendingFile
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

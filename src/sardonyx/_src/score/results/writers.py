@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import BinaryIO, Protocol
 
 from sardonyx._src.errors import InputError
-from sardonyx._src.score.tables.arrow import csv, ipc, pa, parquet
-from sardonyx._src.score.tables.encodings import python_values
-from sardonyx._src.score.tables.formats import CSV, IPC, IPC_STREAM, JSON, PARQUET
+from sardonyx._src.tables.arrow import csv, ipc, pa, parquet
+from sardonyx._src.tables.encodings import python_values
+from sardonyx._src.tables.formats import CSV, IPC, IPC_STREAM, JSON, PARQUET
 
 SUFFIX_OF = {PARQUET: ".parquet", CSV: ".csv", JSON: ".jsonl", IPC: ".arrow", IPC_STREAM: ".arrows"}
 ROW_GROUP_ROWS, ROW_GROUP_BYTES = 1 << 17, 32 << 20  # rows or bytes at which buffered rows become a row group

@@ -15,8 +15,8 @@ from sardonyx._src.ir import Array, TensorType, Value
 from sardonyx._src.ir.dims import Dim
 from sardonyx._src.ir.types import shape_text
 from sardonyx._src.suggestions import suggest
+from sardonyx._src.tables.columns import read_columns
 from sardonyx._src.train.fit.data_digest import digest_of_rows
-from sardonyx._src.train.fit.data_files import read_columns
 from sardonyx._src.train.losses.base import Labels
 from sardonyx._src.train.prepare.targets import check_labels
 

@@ -55,8 +55,9 @@ def fit(
 ) -> FitResult:
     """Trains a model with its first training step, epoch by epoch, and returns the best model.
 
-    data: arrays with one entry for each example, by the names of the inputs; or the path of a `.npz` or `.parquet` file, or of
-        a folder (`.npy` files by input, several `.npz` or `.parquet` files, or images in one folder for each class).
+    data: arrays with one entry for each example, by the names of the inputs; or the path of a `.npz` file, of a table (Parquet,
+        CSV, JSON lines, Arrow IPC), or of a folder (`.npy` files by input, several archives or tables, or images in one folder
+        for each class).
     validation: data of the same kind that is evaluated after each epoch, or the share of the examples to hold out, in (0, 1).
     patience: the number of epochs without a better `monitor`, a metric of the validation data, after which the run ends.
     initialize: whether the run begins with the initialization graph.

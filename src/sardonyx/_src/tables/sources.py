@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from sardonyx._src.errors import InputError
-from sardonyx._src.score.tables.arrow import pa
-from sardonyx._src.score.tables.encodings import plain_schema
+from sardonyx._src.tables.arrow import pa
+from sardonyx._src.tables.encodings import plain_schema
 
 READ_BYTES = 8 << 20  # approximate size of a batch in bytes
 MAX_READ_ROWS = 1 << 16

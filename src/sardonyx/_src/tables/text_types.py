@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
-from sardonyx._src.score.tables.arrow import csv, json, pa, pc
-from sardonyx._src.score.tables.formats import CSV
+from sardonyx._src.tables.arrow import csv, json, pa, pc
+from sardonyx._src.tables.formats import CSV
 
 INT64_END, UINT64_END = 1 << 63, 1 << 64
 

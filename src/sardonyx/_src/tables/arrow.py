@@ -9,8 +9,6 @@ try:
     import pyarrow.compute as pc
     from pyarrow import csv, dataset, fs, ipc, json, parquet
 except ImportError:
-    raise MissingPackage(
-        "scoring requires pyarrow: pip install 'sardonyx[score]'", package="pyarrow"
-    ) from None
+    raise MissingPackage("tables require pyarrow: pip install 'sardonyx[score]'", package="pyarrow") from None
 
 __all__ = ["csv", "dataset", "fs", "ipc", "json", "pa", "parquet", "pc"]

@@ -14,10 +14,10 @@ from typing import BinaryIO
 from urllib.parse import unquote
 
 from sardonyx._src.errors import InputError
-from sardonyx._src.score.tables.arrow import dataset, ipc, pa
-from sardonyx._src.score.tables.encodings import dense_frame
-from sardonyx._src.score.tables.file_tables import FileTable
-from sardonyx._src.score.tables.formats import (
+from sardonyx._src.tables.arrow import dataset, ipc, pa
+from sardonyx._src.tables.encodings import dense_frame
+from sardonyx._src.tables.file_tables import FileTable
+from sardonyx._src.tables.formats import (
     COMPRESSIONS,
     CSV,
     IPC,
@@ -26,11 +26,11 @@ from sardonyx._src.score.tables.formats import (
     STANDARD_STREAM,
     format_of,
 )
-from sardonyx._src.score.tables.partitions import NULL_NAME
-from sardonyx._src.score.tables.places import FilePlace
-from sardonyx._src.score.tables.sources import BatchStream, MemoryTable, Source, readable
-from sardonyx._src.score.tables.text_tables import TextFile, TextTable, line_blocks, line_range
-from sardonyx._src.score.tables.text_types import infer_schema
+from sardonyx._src.tables.partitions import NULL_NAME
+from sardonyx._src.tables.places import FilePlace
+from sardonyx._src.tables.sources import BatchStream, MemoryTable, Source, readable
+from sardonyx._src.tables.text_tables import TextFile, TextTable, line_blocks, line_range
+from sardonyx._src.tables.text_types import infer_schema
 
 INTEGER = re.compile(
     r"-?[0-9]{1,18}"

@@ -13,9 +13,9 @@ from urllib.parse import quote
 import numpy as np
 
 from sardonyx._src.errors import InputError
-from sardonyx._src.score.tables.arrow import pa, pc
-from sardonyx._src.score.tables.encodings import is_text
 from sardonyx._src.suggestions import suggest
+from sardonyx._src.tables.arrow import pa, pc
+from sardonyx._src.tables.encodings import is_text
 
 OPTION = "partition_by (--partition-by)"
 NULL_NAME = "__HIVE_DEFAULT_PARTITION__"  # stands for null in the name of a folder

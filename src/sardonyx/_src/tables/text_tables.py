@@ -10,12 +10,12 @@ from itertools import chain
 from typing import BinaryIO
 
 from sardonyx._src.errors import InputError
-from sardonyx._src.score.tables.arrow import csv, json, pa
-from sardonyx._src.score.tables.bad_rows import find_failures
-from sardonyx._src.score.tables.encodings import empty_batch
-from sardonyx._src.score.tables.formats import CSV
-from sardonyx._src.score.tables.sources import MAX_READ_ROWS, Identity, SourceBatch, UnreadableRow
-from sardonyx._src.score.tables.text_types import take_line, with_integers_as
+from sardonyx._src.tables.arrow import csv, json, pa
+from sardonyx._src.tables.bad_rows import find_failures
+from sardonyx._src.tables.encodings import empty_batch
+from sardonyx._src.tables.formats import CSV
+from sardonyx._src.tables.sources import MAX_READ_ROWS, Identity, SourceBatch, UnreadableRow
+from sardonyx._src.tables.text_types import take_line, with_integers_as
 
 BLOCK_BYTES = 2 << 20
 LINE_BYTES = 4096  # bytes that are read at a time to find the end of a line

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from sardonyx._src.score.tables.arrow import pa, pc
+from sardonyx._src.tables.arrow import pa, pc
 
 T = TypeVar("T")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sardonyx._src.errors import InputError
-from sardonyx._src.score.tables.arrow import dataset, pa
-from sardonyx._src.score.tables.encodings import plain_schema
-from sardonyx._src.score.tables.formats import PARQUET
-from sardonyx._src.score.tables.sources import Identity, SourceBatch, number_batches, read_rows, readable
+from sardonyx._src.tables.arrow import dataset, pa
+from sardonyx._src.tables.encodings import plain_schema
+from sardonyx._src.tables.formats import PARQUET
+from sardonyx._src.tables.sources import Identity, SourceBatch, number_batches, read_rows, readable
 
 READAHEAD = 2  # batches that Arrow decodes before they are read
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.errors import InputError
-from sardonyx._src.score.tables.arrow import pa, pc
+from sardonyx._src.tables.arrow import pa, pc
 
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:

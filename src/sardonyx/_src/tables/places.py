@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import BinaryIO
 
 from sardonyx._src.errors import InputError
-from sardonyx._src.score.tables.arrow import fs, pa
+from sardonyx._src.tables.arrow import fs, pa
 
 PENDING = ".pending"  # the suffix of a file that is being written; hidden names are not read as tables
 

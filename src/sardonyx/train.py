@@ -4,6 +4,8 @@
 `sardonyx.TrainingSession`.
 """
 
+from sardonyx._src.quantize.training.fake_quantization import add_fake_quantization as add_fake_quantization
+from sardonyx._src.quantize.training.folding import fold_fake_quantization as fold_fake_quantization
 from sardonyx._src.train.adapters import add_adapters as add_adapters
 from sardonyx._src.train.adapters import merge_adapters as merge_adapters
 from sardonyx._src.train.fit.fit import fit as fit
@@ -66,7 +68,9 @@ __all__ = [
     "TrainingStatus",
     "WarmUp",
     "add_adapters",
+    "add_fake_quantization",
     "fit",
+    "fold_fake_quantization",
     "merge_adapters",
     "prepare",
     "without_training",

@@ -97,7 +97,7 @@ def test_columns_are_renamed(folder: Path) -> None:
     [
         (["m.onnx", "--data", "train.npz"], 2, "train requires -o, --checkpoint or --folder"),
         (["m.onnx", "--data", "other.npz", "-o", "o.onnx"], 2, "data must have a column for input 'x'"),
-        (["m.onnx", "--data", "no.npz", "-o", "o.onnx"], 2, "no.npz must be a .npz or .parquet file or a folder"),
+        (["m.onnx", "--data", "no.npz", "-o", "o.onnx"], 2, "no.npz must be a .npz file, a table"),
         (["training.onnx", "--data", "train.npz", "-o", "o.onnx", "--loss", "nll"], 2, "--loss is for models without"),
         (["m.onnx", "--data", "train.npz", "-o", "o.onnx", "--column", "q=x"], 2, "has no column 'q'"),
         (["m.onnx", "--data", "train.npz", "-o", "o.onnx", "--epochs", "0"], 2, "epochs must be at least 1"),

@@ -81,6 +81,7 @@ def given_feeds(
         parts: Iterable[object] = [source]
     else:
         require_type("data", source, Iterable, "feeds, a path, a table, or an iterable of such")
+        assert isinstance(source, Iterable), "its type was checked"
         parts = source
     for part in parts:
         if is_table_source(part):

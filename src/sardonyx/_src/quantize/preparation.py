@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from sardonyx._src.convert.conversion import convert
+from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Model
 
 CONSTANTS_ARE_NO_INPUTS = 4  # the first IR version with initializers that are no inputs
+# The element types that operators of quantization have from a version of ai.onnx on.
+ELEMENT_TYPES = {21: DataType.INT4, 19: DataType.FLOAT8E4M3FN}
 
 
 def prepare(model: Model, operator_set: int) -> Model:
-    """A copy of the model, of at least this version of ai.onnx."""
-    if model.opset_imports.get("", operator_set) >= operator_set:
-        return model.copy()
-    return without_constant_inputs(convert(model, operator_set), model.ir_version)
+    """A copy of the model, of at least this version of ai.onnx, and of an IR version that has the element types of it."""
+    result = model.copy()
+    if model.opset_imports.get("", operator_set) < operator_set:
+        result = without_constant_inputs(convert(model, operator_set), model.ir_version)
+    types = [dtype for first, dtype in ELEMENT_TYPES.items() if operator_set >= first]
+    return in_ir_version(result, max((dtype.ir_version for dtype in types), default=1))
 
 
 def in_ir_version(model: Model, ir_version: int) -> Model:

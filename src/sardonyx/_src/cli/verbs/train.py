@@ -4,6 +4,7 @@ sardonyx train m.onnx --data train.npz -o trained.onnx
 sardonyx train m.onnx --data train.parquet --validation 0.1 --epochs 20 --folder run
 sardonyx train m.onnx --data images --loss cross_entropy --optimizer adamw --rate 3e-4 --schedule cosine -o trained.onnx
 sardonyx train m.onnx --data train.npz --trainable 'head.*' --patience 3 --folder run -o trained.onnx
+sardonyx train m.onnx --data train.npz --quantize int8 --epochs 5 --rate 1e-4 -o int8.onnx
 
 The data must have a column for each input of the training step: the inputs of the model, and "target" or the name of --target.
 A .npz file or a table (Parquet, CSV, JSON lines, Arrow IPC) has columns by name; a folder has .npy files, several archives or
@@ -23,6 +24,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from sardonyx._src.cli.inputs.arguments import parse_mapping
 from sardonyx._src.cli.inputs.limits import add_limits, read_limits
 from sardonyx._src.cli.inputs.models import add_model, load_model
@@ -34,6 +37,9 @@ from sardonyx._src.cli.output.training_progress import training_progress
 from sardonyx._src.errors import InputError
 from sardonyx._src.ir import Model
 from sardonyx._src.phases import phase
+from sardonyx._src.quantize.calibration_columns import fitted
+from sardonyx._src.quantize.training.fake_quantization import FAKE_SCHEMES, add_fake_quantization
+from sardonyx._src.quantize.training.folding import fold_fake_quantization
 from sardonyx._src.runtime.session.session import ENGINES
 from sardonyx._src.tables.columns import read_columns
 from sardonyx._src.train.adapters import ADAPTER_WEIGHTS, add_adapters
@@ -63,8 +69,19 @@ PARAMETERS = (
     "loss_scale",
     "checkpointing",
 )
+CALIBRATION_ROWS = 256  # of the data, by which the ranges of --quantize are chosen: some dozens would do
 ADAPTERS = ("adapters", "adapter_alpha", "adapter_targets")
-PREPARATION = (*PARAMETERS, *ADAPTERS, "optimizer", "rate", "schedule", "warm_up", "weight_decay", "group")
+PREPARATION = (
+    *PARAMETERS,
+    *ADAPTERS,
+    "quantize",
+    "optimizer",
+    "rate",
+    "schedule",
+    "warm_up",
+    "weight_decay",
+    "group",
+)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -155,6 +172,12 @@ def add_preparation(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="PATTERN",
         help="weights of MatMul and Gemm nodes that get adapters (all); may be repeated",
+    )
+    group.add_argument(
+        "--quantize",
+        choices=FAKE_SCHEMES,
+        help="train with the rounded weights, of int8 also activations, that this scheme of `sardonyx quantize` gives the "
+        "model, and write the quantized model",
     )
     group.add_argument(
         "--accumulate", type=int, metavar="N", help="steps whose mean gradient makes one update (1)"
@@ -267,16 +290,36 @@ def prepare_model(model: Model, args: argparse.Namespace, data: DataSource) -> M
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     if args.group:
         given["groups"] = [parse_group(text) for text in args.group]
+    model = adapt(model, args, data)
     if args.adapters is not None:
-        model = add_adapters(
+        given.setdefault("trainable", ADAPTER_WEIGHTS)
+    return prepare(model, optimizer=make_optimizer(args, data), seed=args.seed, **given)
+
+
+def adapt(model: Model, args: argparse.Namespace, data: DataSource) -> Model:
+    """The model with adapters, or with fake quantization, if the options ask for them."""
+    if args.quantize is not None:
+        return with_fake_quantization(model, args, data)
+    if args.adapters is not None:
+        return add_adapters(
             model, args.adapters, alpha=args.adapter_alpha, targets=args.adapter_targets, seed=args.seed
         )
-        given.setdefault("trainable", ADAPTER_WEIGHTS)
-    elif args.adapter_alpha is not None or args.adapter_targets is not None:
+    if args.adapter_alpha is not None or args.adapter_targets is not None:
         raise InputError(
             "--adapter-alpha and --adapter-targets require --adapters; got none", name="--adapters"
         )
-    return prepare(model, optimizer=make_optimizer(args, data), seed=args.seed, **given)
+    return model
+
+
+def with_fake_quantization(model: Model, args: argparse.Namespace, data: DataSource) -> Model:
+    """The model with fake quantization; the first rows of the data are the calibration data."""
+    for name in ("adapters", "initialization"):
+        if getattr(args, name) is not None:
+            raise InputError(f"--quantize must be without --{name}, whose weights are not those of the model; got both", name="--quantize")  # fmt: skip
+    assert isinstance(data, Mapping), "the columns were read"
+    inputs = {value.name: value for value in model.graph.inputs if value.name in data}
+    rows = {name: fitted(value, np.asarray(data[name])[:CALIBRATION_ROWS]) for name, value in inputs.items()}
+    return add_fake_quantization(model, args.quantize, data=rows, seed=args.seed)
 
 
 def parse_group(text: str) -> ParameterGroup:
@@ -361,7 +404,7 @@ def finish(result: FitResult, args: argparse.Namespace) -> int:
 def write_outputs(result: FitResult, args: argparse.Namespace) -> None:
     """Writes the models that the command asks for, and says what was written."""
     if args.out is not None:
-        write_model(result.model, args)
+        write_model(fold_fake_quantization(result.model), args)
     if args.checkpoint is not None:
         save_model(result.checkpoint, args.checkpoint, drop_unknown=args.drop_unknown)
         report_written(args, *written_files(result.checkpoint, args.checkpoint))

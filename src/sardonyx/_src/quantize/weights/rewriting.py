@@ -33,17 +33,31 @@ def operands_of(
     edit: Edit, layer: WeightLayer, quantized: QuantizedWeight, grid: IntegerGrid, before: Node
 ) -> list[Value | None]:
     """The integers, the scales of the weight's type and, if there are any, the zero points."""
-    name, parameters = layer.weight.name, quantized.parameters
     integers = packed_tensor(layer.stored(quantized.integers), grid)
-    scales = Tensor.of(stored_parameters(layer, parameters.scales).astype(layer.tensor.dtype.numpy))
-    operands: list[Value | None] = [
-        edit.make_constant(integers, f"{name}_quantized", before=before),
-        edit.make_constant(scales, f"{name}_scale", before=before),
+    constant = edit.make_constant(integers, f"{layer.weight.name}_quantized", before=before)
+    return [
+        constant,
+        *parameters_of(edit, layer, quantized, grid, before, with_zero_points=not grid.symmetric),
     ]
-    if not grid.symmetric:
+
+
+def parameters_of(
+    edit: Edit,
+    layer: WeightLayer,
+    quantized: QuantizedWeight,
+    grid: IntegerGrid,
+    before: Node,
+    *,
+    with_zero_points: bool,
+) -> list[Value]:
+    """The scales, of the weight's type, and the zero points."""
+    name, parameters = layer.weight.name, quantized.parameters
+    scales = Tensor.of(stored_parameters(layer, parameters.scales).astype(layer.tensor.dtype.numpy))
+    result = [edit.make_constant(scales, f"{name}_scale", before=before)]
+    if with_zero_points:
         zero_points = packed_tensor(stored_parameters(layer, parameters.zero_points), grid)
-        operands.append(edit.make_constant(zero_points, f"{name}_zero_point", before=before))
-    return operands
+        result.append(edit.make_constant(zero_points, f"{name}_zero_point", before=before))
+    return result
 
 
 def stored_parameters(layer: WeightLayer, numbers: Array) -> Array:

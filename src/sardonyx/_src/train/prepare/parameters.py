@@ -22,6 +22,7 @@ from sardonyx._src.train.prepare.weight_positions import (
     TRANSPARENT,
     feeds_only_waves,
     is_part_of_group_norm,
+    is_quantization_parameter,
     is_running_statistic,
     is_weight_input,
 )
@@ -77,6 +78,8 @@ class ParameterFinder:
 
     def following(self, node: Node, slot: int, sources: set[Value]) -> Sequence[Value] | None:
         """The values through which an input of a node passes on; None if the node combines it with other tensors."""
+        if is_quantization_parameter(node, slot):
+            return None
         function = self.functions.get((node.domain, node.op_type, node.overload))
         if function is not None:
             return function.body.inputs[slot : slot + 1]

@@ -8,7 +8,7 @@ from sardonyx._src.ir import Model, Tensor, Value
 from sardonyx._src.ir.model import Note
 from sardonyx._src.tools.reachability import BackwardSlice
 from sardonyx._src.train.prepare.parameters import ParameterFinder
-from sardonyx._src.train.prepare.weight_positions import is_running_statistic
+from sardonyx._src.train.prepare.weight_positions import is_quantization_parameter, is_running_statistic
 
 MAX_NAMES = 3  # initializers that a note names
 
@@ -21,7 +21,7 @@ def note_weights(model: Model, prediction: Value, weights: Collection[Value]) ->
         value
         for value in model.graph.initializers.values()
         if value in needed.values and value not in weights and is_large_float(value)
-        and not any(is_running_statistic(node, slot) for node, slot in value.uses)
+        and not any(is_running_statistic(*use) or is_quantization_parameter(*use) for use in value.uses)
         and not finder.is_parameter(value)
     ]  # fmt: skip
     if constants:

@@ -56,6 +56,11 @@ def is_result_of(value: Value, operators: tuple[str, ...]) -> bool:
     return value.producer is not None and value.producer.op_type in operators
 
 
+def is_quantization_parameter(node: Node, slot: int) -> bool:
+    """Whether an input is a scale or a zero point."""
+    return not node.domain and node.op_type in ("QuantizeLinear", "DequantizeLinear") and slot > 0
+
+
 def is_running_statistic(node: Node, slot: int) -> bool:
     """Whether an input of a node is a running mean or variance."""
     return node.op_type == "BatchNormalization" and not node.domain and slot in (3, 4)

@@ -14,6 +14,7 @@ from sardonyx._src.quantize.preparation import prepare
 from sardonyx._src.quantize.report.latency import ROUNDS, latencies
 from sardonyx._src.quantize.report.quality import output_errors
 from sardonyx._src.quantize.report.report import Quantization, QuantizationReport
+from sardonyx._src.quantize.report.shares import with_shares
 from sardonyx._src.quantize.schemes.scheme import LayerPatterns, SchemeSettings
 from sardonyx._src.quantize.schemes.table import SCHEMES
 from sardonyx._src.quantize.sessions import tensor_bytes
@@ -46,6 +47,7 @@ def quantize(
     exclude: Iterable[str] = (),
     force: bool = False,
     rounds: int = ROUNDS,
+    shares: bool = True,
     seed: int = 0,
     dims: Mapping[str, int] | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -96,6 +98,7 @@ def quantize(
     nodes, exclude: patterns of the names of nodes and weights, as `*attn*`: which are quantized, and which are not.
     force: also quantize layers and models that this slows down on this machine.
     rounds: bursts of calls in which the model is timed before and after; 0 for none.
+    shares: whether the share of each layer in the final error is measured, by runs in which it alone is quantized.
     seed, dims: of random data: lengths of dimension variables by name.
     progress: called with the number of steps that are done, and of all.
 
@@ -107,6 +110,7 @@ def quantize(
     if progress is not None and not callable(progress):
         raise TypeError(f"progress must be a function or None; got {type_name(progress)}")
     require_integer("rounds", rounds, 0)
+    require_flag("shares", shares)
     patterns = LayerPatterns(texts_of("nodes", nodes), texts_of("exclude", exclude))
     settings = SchemeSettings(
         scheme,
@@ -137,9 +141,12 @@ def quantize(
     runs = calibration_data(prepared, data, seed, dims, columns)
     result = SCHEMES[scheme].load()(prepared, runs, settings)
     before, after = latencies((prepared, result.model), runs.runs[0], rounds if result.layers else 0)
+    layers = result.layers
+    if shares and not changes_values(settings):
+        layers = with_shares(prepared, result.model, layers, runs)
     report = QuantizationReport(
         result.title,
-        result.layers,
+        layers,
         result.kept,
         output_errors(prepared, result.model, runs) if result.layers else [],
         len(runs.runs),
@@ -148,6 +155,11 @@ def quantize(
         (before, after),
     )
     return Quantization(result.model, report)
+
+
+def changes_values(settings: SchemeSettings) -> bool:
+    """Whether values between layers become others before they are quantized: scaled, so that both models compute the same."""
+    return settings.equalize is not None or settings.algorithm == "awq"
 
 
 def require_options(settings: SchemeSettings) -> None:

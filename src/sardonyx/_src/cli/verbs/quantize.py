@@ -34,7 +34,7 @@ from sardonyx._src.quantize.api import quantize
 from sardonyx._src.quantize.schemes.table import SCHEMES
 
 HELP = "quantize a model: weights of 4 or 8 bits, integers or half precision throughout"
-COLUMNS = ("dB", "bits", "weight", "layer")
+COLUMNS = ("share", "dB alone", "dB", "bits", "weight", "layer")
 HALF_SCHEMES = ("float16", "bfloat16")
 
 
@@ -198,6 +198,7 @@ def run(args: argparse.Namespace) -> int:
             nodes=args.nodes,
             exclude=args.exclude,
             force=args.force,
+            shares=args.json or args.report or args.out is None,
             seed=args.seed,
             dims=parse_dims(args.dim),
         )
@@ -206,7 +207,7 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write(json.dumps(result.report.as_json(), indent=1) + "\n")
     else:
         rows = result.report.rows() if args.report or args.out is None else []
-        table = format_table(COLUMNS, rows, 2, line_width()) if rows else ()
+        table = format_table(COLUMNS, rows, 4, line_width()) if rows else ()
         report_to(args, "".join(f"{printable(line)}\n" for line in (*table, *result.report.summary())))
     if args.out is not None:
         has_data = any(True for _ in locations(weights(model)))

@@ -24,6 +24,9 @@ class LayerReport:
         are exact.
     bits: of the integers of its weight, where layers may differ; else 0.
     note: what was left out of the algorithm, and why; "" for nothing.
+    alone: the ratio of signal to noise of the worst output if this layer alone were quantized, in decibels; NaN if that was not
+        measured.
+    share: the noise of that output, of the sum over all layers: a share of the final error.
     """
 
     layer: str
@@ -31,6 +34,8 @@ class LayerReport:
     signal_to_noise: float
     bits: int = 0
     note: str = ""
+    alone: float = math.nan
+    share: float = math.nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +96,12 @@ class QuantizationReport:
             yield f"as it is: {omission.layer}: {omission.why}"
 
     def rows(self) -> list[tuple[str, ...]]:
-        """The rows of the table of layers, those with the largest errors first."""
-        ordered = sorted(self.layers, key=lambda item: item.signal_to_noise)
+        """The rows of the table of layers, those with the largest shares of the error first."""
+        ordered = sorted(self.layers, key=lambda item: (-finite(item.share), item.signal_to_noise))
         return [
             (
+                "" if math.isnan(item.share) else f"{item.share:.1%}",
+                "" if math.isnan(item.alone) else f"{item.alone:.1f}",
                 f"{item.signal_to_noise:.1f}",
                 str(item.bits or ""),
                 " x ".join(map(str, item.shape)),
@@ -117,6 +124,10 @@ class Quantization:
 
     model: Model
     report: QuantizationReport
+
+
+def finite(share: float) -> float:
+    return share if math.isfinite(share) else 0.0
 
 
 def jsonable(value: object) -> object:

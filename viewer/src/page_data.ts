@@ -25,6 +25,7 @@ export interface ModelDocument {
   configurations: [name: string, devices: string][]; // device configurations
   findings: Finding[];
   profile: Profile | null;
+  quantization: Quantization | null;
 }
 
 export type GraphKind = "main" | "nested" | "function" | "initialization" | "algorithm";
@@ -157,6 +158,15 @@ export interface Profile {
   nodes: { graph: number[]; node: number[]; seconds: number[]; flops: number[]; bytes: number[]; engine: ("native" | "reference")[]; region: number[] };
   regions: { name: string; graph: number; nodes: number[] }[]; // nodes of a graph that the compiler fused
   memory: { step: string; bytes: number; values: string[] }[]; // live bytes over the run; values that make the peak
+}
+
+export interface Quantization {
+  scheme: string;
+  measure: "final" | "layers"; // whether shares are those of the final error, or of the sum of the layers' own errors
+  outputs: [name: string, decibels: number | null][]; // null: without error
+  // a row for each node of a quantized layer; decibels are null where not measured, bits 0 where all layers have as many
+  nodes: { graph: number[]; node: number[]; layer: string[]; share: number[]; alone: (number | null)[]; own: (number | null)[]; bits: number[] };
+  kept: { graph: number[]; node: number[]; why: string[] }; // layers that stay as they are
 }
 
 export type Change = "equal" | "changed" | "added" | "removed";

@@ -27,7 +27,7 @@ export interface GraphText {
 export function makeDocument(...graphs: GraphText[]): ModelDocument {
   const document: ModelDocument = {
     source: "model.onnx", kind: "model", strings: [""], properties: [], imports: [], metadata: [], documentation: "", graphs: [], functions: [],
-    operatorSchemas: [], tensors: [], training: [], configurations: [], findings: [], profile: null,
+    operatorSchemas: [], tensors: [], training: [], configurations: [], findings: [], profile: null, quantization: null,
   };
   for (const text of graphs) document.graphs.push(makeGraph(document, text));
   return document;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { DARK, LIGHT } from "../src/drawing/theme.ts";
-import { heat } from "../src/page/decorations.ts";
+import { heat } from "../src/drawing/heat.ts";
 
 /** The contrast of two colours, by WCAG 2.2, "contrast ratio". */
 function contrast(a: string, b: string): number {

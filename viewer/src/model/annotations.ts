@@ -1,7 +1,7 @@
-// What is known about nodes beyond the model itself: findings of the checker, times of a run, changes between two models. Each is
+// What is known about nodes beyond the model itself: findings of the checker, times of a run, errors of quantized layers, changes between two models. Each is
 // summed up for scopes, so that closed boxes show what is inside.
 
-import type { Change, Finding, ModelDocument, Profile } from "../page_data.ts";
+import type { Change, Finding, ModelDocument, Profile, Quantization } from "../page_data.ts";
 import type { DocumentView, GraphView } from "./graph_view.ts";
 
 export interface RunFacts {
@@ -11,19 +11,32 @@ export interface RunFacts {
   native: number; // seconds in the native engine
 }
 
+/** The errors of a quantized layer, or the sum over those of a box. */
+export interface ErrorFacts {
+  share: number;
+  alone: number | null; // decibels of the outputs if it alone were quantized, of a node
+  own: number | null; // decibels of its result
+  bits: number;
+  layers: number;
+}
+
 const RANK = { error: 3, warning: 2, note: 1 };
 
 export class Annotations {
   private readonly findings = new Map<string, Finding[]>(); // by "graph:node" and "graph:s scope"
   private readonly runs = new Map<string, RunFacts>();
   private readonly changes = new Map<string, Change>();
+  private readonly errors = new Map<string, ErrorFacts>();
+  private readonly reasons = new Map<string, string>(); // of layers that stay as they are
   readonly totalSeconds: number = 0;
   readonly slowest: number = 0;
+  readonly largestShare: number = 0;
 
   constructor(document: DocumentView, nodeChanges: Map<string, Change> | null) {
     const data = document.data;
     for (const finding of data.findings) this.addFinding(document, finding);
     if (data.profile) [this.totalSeconds, this.slowest] = this.addProfile(document, data.profile);
+    if (data.quantization) this.largestShare = this.addErrors(document, data.quantization);
     for (const [place, change] of nodeChanges ?? []) this.addChange(document, place, change);
   }
 
@@ -33,6 +46,11 @@ export class Annotations {
   runIn(graph: number, scope: number): RunFacts | undefined { return this.runs.get(`${graph}:s${scope}`); }
   changeOf(graph: number, node: number): Change | undefined { return this.changes.get(`${graph}:${node}`); }
   changeIn(graph: number, scope: number): Change | undefined { return this.changes.get(`${graph}:s${scope}`); }
+
+  errorOf(graph: number, node: number): ErrorFacts | undefined { return this.errors.get(`${graph}:${node}`); }
+  errorIn(graph: number, scope: number): ErrorFacts | undefined { return this.errors.get(`${graph}:s${scope}`); }
+  /** Why a layer was not quantized. */
+  reasonOf(graph: number, node: number): string | undefined { return this.reasons.get(`${graph}:${node}`); }
 
   private addFinding(document: DocumentView, finding: Finding): void {
     const { graph: index, value } = finding.place;
@@ -61,6 +79,19 @@ export class Annotations {
     return [total, slowest];
   }
 
+  private addErrors(document: DocumentView, { nodes, kept }: Quantization): number {
+    nodes.node.forEach((node, i) => {
+      const [own, ...around] = enclosing(document, document.graph(nodes.graph[i]!), node);
+      this.errors.set(own!, { share: nodes.share[i]!, alone: nodes.alone[i]!, own: nodes.own[i]!, bits: nodes.bits[i]!, layers: 1 });
+      for (const key of around) {
+        const sum = this.errors.get(key) ?? { share: 0, alone: null, own: null, bits: 0, layers: 0 };
+        this.errors.set(key, { ...sum, share: sum.share + nodes.share[i]!, layers: sum.layers + 1 });
+      }
+    });
+    kept.node.forEach((node, i) => { this.reasons.set(`${kept.graph[i]!}:${node}`, kept.why[i]!); });
+    return Math.max(0, ...nodes.share);
+  }
+
   private addChange(document: DocumentView, place: string, change: Change): void {
     const [index, node] = place.split(":").map(Number) as [number, number];
     if (change === "equal") return;
@@ -84,6 +115,11 @@ function enclosing(document: DocumentView, graph: GraphView, node: number): stri
 export function rootOf(document: DocumentView, index: number): number {
   const owner = document.data.graphs[index]?.owner;
   return owner ? rootOf(document, owner.graph) : index;
+}
+
+/** What the shares of a report are shares of. */
+export function shareTitle({ measure }: Quantization): string {
+  return measure === "final" ? "share of the final error" : "share of the errors of layers";
 }
 
 export function worst(findings: Finding[]): Finding["severity"] | null {

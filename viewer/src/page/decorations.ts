@@ -1,5 +1,6 @@
-// How boxes look in the modes of the page: times as heat, engines, changes, findings, selection and paths.
+// How boxes look in the modes of the page: times and errors as heat, engines, changes, findings, selection and paths.
 
+import { decorateError, heat } from "../drawing/heat.ts";
 import type { Badge, Decoration } from "../drawing/walker.ts";
 import type { Theme } from "../drawing/theme.ts";
 import { worst } from "../model/annotations.ts";
@@ -19,7 +20,9 @@ export function decorator(viewer: Viewer, theme: Theme): (box: Box) => Decoratio
     const run = kind === "node" ? annotations.runOf(graph, id) : annotations.runIn(graph, id);
     const change = kind === "node" ? annotations.changeOf(graph, id) : annotations.changeIn(graph, id);
     const decoration: Decoration = {};
-    if (run && viewer.mode !== "structure") decorateRun(decoration, viewer, run, theme);
+    const error = kind === "node" ? annotations.errorOf(graph, id) : annotations.errorIn(graph, id);
+    if (viewer.mode === "error") Object.assign(decoration, error ? decorateError(error, annotations.largestShare, theme) : { tint: theme.mutedBox });
+    else if (run && viewer.mode !== "structure") decorateRun(decoration, viewer, run, theme);
     if (change) decoration.tint = theme.changes[change];
     else if (viewer.face.changes) decoration.tint = theme.mutedBox;
     if (findings.length) (decoration.badges ??= []).push(findingBadge(findings, theme));
@@ -35,13 +38,6 @@ function decorateRun(decoration: Decoration, viewer: Viewer, run: RunFacts, them
   else decoration.tint = heat(Math.min(1, run.seconds / (slowest || 1)), theme);
   const [time, share] = [formatSeconds(run.seconds), (100 * run.seconds) / (totalSeconds || 1)];
   decoration.badges = [{ text: share < 0.05 ? time : `${time} · ${share.toFixed(1)} %`, short: time, color: theme.text }];
-}
-
-/** From the colour of cold boxes to the theme's heat; the square root tells small shares apart. */
-export function heat(share: number, theme: Theme): string {
-  const cold = [98, 108, 121];
-  const t = Math.sqrt(share);
-  return `rgb(${cold.map((c, i) => Math.round(c + (theme.heat[i]! - c) * t)).join(",")})`;
 }
 
 function findingBadge(findings: Finding[], theme: Theme): Badge {

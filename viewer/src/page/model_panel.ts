@@ -1,7 +1,10 @@
 // Details of the model, where nothing is selected.
 
-import { generalFindings, rootOf } from "../model/annotations.ts";
-import type { Profile, TrainingRecord } from "../page_data.ts";
+import { CanvasPainter } from "../drawing/canvas_painter.ts";
+import { drawHeat, formatDecibels, formatShare, LEGEND } from "../drawing/heat.ts";
+import { LIGHT } from "../drawing/theme.ts";
+import { generalFindings, rootOf, shareTitle } from "../model/annotations.ts";
+import type { Profile, Quantization, TrainingRecord } from "../page_data.ts";
 import { formatBytes, formatSeconds } from "./decorations.ts";
 import { button, element } from "./dom.ts";
 import { renderMarkdown } from "./markdown.ts";
@@ -17,6 +20,7 @@ export function describeModel(viewer: Viewer): HTMLElement[] {
     data.properties.length ? table(data.properties) : null,
     findingsSection(viewer, [...generalFindings(data), ...data.findings.filter(({ place }) => place.node >= 0)]),
     data.profile ? profileSection(viewer, data.profile) : null,
+    data.quantization ? quantizationSection(viewer, data.quantization) : null,
     graph?.documentation ? section("Documentation of the graph", renderMarkdown(graph.documentation)) : null,
     data.documentation ? section("Documentation", renderMarkdown(data.documentation)) : null,
     data.imports.length ? section("Operator sets", table(data.imports.map(([domain, version]) => [domain || "ai.onnx", version]))) : null,
@@ -66,6 +70,23 @@ function profileSection(viewer: Viewer, profile: Profile): HTMLElement {
   const order = own.sort((a, b) => profile.nodes.seconds[b]! - profile.nodes.seconds[a]!);
   const rows = order.slice(0, 10).map((i): [string, Node] => [formatSeconds(profile.nodes.seconds[i]!), nodeLink(viewer, profile.nodes.graph[i]!, profile.nodes.node[i]!)]);
   return section("Run", element("p", {}, `${formatSeconds(viewer.face.annotations.totalSeconds)} in all; the slowest nodes:`), table(rows), ...memoryChart(profile));
+}
+
+/** The errors of outputs, what the colours mean, and the layers with the largest shares. */
+function quantizationSection(viewer: Viewer, quantization: Quantization): HTMLElement {
+  const { nodes, kept } = quantization;
+  const order = nodes.node.map((_, i) => i).sort((a, b) => nodes.share[b]! - nodes.share[a]!);
+  const rows = order.slice(0, 10).map((i): [string, Node] => [formatShare(nodes.share[i]!), nodeLink(viewer, nodes.graph[i]!, nodes.node[i]!)]);
+  const outputs = quantization.outputs.map(([name, decibels]): [string, string] => [name, decibels === null ? "no error" : formatDecibels(decibels)]);
+  const largest = formatShare(viewer.face.annotations.largestShare);
+  const legend = element("canvas", { class: "legend", label: `Colours: ${shareTitle(quantization)}, from 0 % to ${largest}` });
+  [legend.width, legend.height] = [LEGEND.width, LEGEND.height];
+  drawHeat(new CanvasPainter(legend.getContext("2d")!), 0, 0, LIGHT);
+  return section("Quantization",
+    element("p", {}, `${quantization.scheme}: ${nodes.node.length} layers here${kept.node.length ? `, ${kept.node.length} as they are` : ""}`),
+    table(outputs),
+    element("h4", {}, `Colours: ${shareTitle(quantization)}`), element("p", {}, "0 % ", legend, ` ${largest}`),
+    table(rows));
 }
 
 /** Live bytes step by step; the peak is named, with the values that make it. */

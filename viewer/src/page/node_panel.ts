@@ -4,6 +4,8 @@ import type { GraphView } from "../model/graph_view.ts";
 import { neighbours, reach, wayToBorder } from "../model/paths.ts";
 import type { Direction } from "../model/paths.ts";
 import { nodeText } from "../model/node_text.ts";
+import { formatDecibels, formatShare } from "../drawing/heat.ts";
+import { shareTitle } from "../model/annotations.ts";
 import { formatBytes, formatSeconds } from "./decorations.ts";
 import { button, copyText, download, element } from "./dom.ts";
 import { renderMarkdown } from "./markdown.ts";
@@ -22,6 +24,7 @@ export function describeNode(viewer: Viewer, stage: Stage, selection: Selection)
     changeLine(viewer, selection),
     findingsSection(viewer, viewer.face.annotations.findingsOf(selection.graph, node)),
     runSection(viewer, selection),
+    errorSection(viewer, selection),
     valuesSection(viewer, graph, instance, "Inputs", graph.inputs(node), graph.inputNames(node)),
     valuesSection(viewer, graph, instance, "Captured values", viewer.document.capturesOf(graph, node), []),
     valuesSection(viewer, graph, instance, "Outputs", graph.outputs(node), []),
@@ -92,6 +95,18 @@ function runSection(viewer: Viewer, selection: Selection): HTMLElement | null {
   ]));
 }
 
+function errorSection(viewer: Viewer, selection: Selection): HTMLElement | null {
+  const { annotations } = viewer.face;
+  const facts = annotations.errorOf(selection.graph, selection.id);
+  const reason = annotations.reasonOf(selection.graph, selection.id);
+  if (!facts) return reason === undefined ? null : section("Quantization", element("p", {}, `as it is: ${reason}`));
+  const rows: [string, string][] = [[shareTitle(viewer.document.data.quantization!), formatShare(facts.share)]];
+  if (facts.alone !== null) rows.push(["outputs, with it alone", formatDecibels(facts.alone)]);
+  if (facts.own !== null) rows.push(["its result", formatDecibels(facts.own)]);
+  if (facts.bits) rows.push(["bits", String(facts.bits)]);
+  return section("Quantization", table(rows));
+}
+
 function valuesSection(viewer: Viewer, graph: GraphView, instance: string, title: string, values: number[], names: string[]): HTMLElement | null {
   if (!values.length) return null;
   return section(title, table(values.map((value, i) => [names[i] ?? String(i), valueLink(viewer, graph.index, instance, value)])));
@@ -128,11 +143,13 @@ export function describeScope(viewer: Viewer, stage: Stage, selection: Selection
   const rows = [...counts].sort((a, b) => b[1] - a[1]).map(([operator, count]): [string, string] => [operator, String(count)]);
   const key = viewer.boxKey(selection);
   const run = viewer.face.annotations.runIn(selection.graph, scope);
+  const error = viewer.face.annotations.errorIn(selection.graph, scope);
   const findings = findingsSection(viewer, viewer.face.annotations.findingsIn(selection.graph, scope));
   return [
     heading(graph.scopeLabel(scope), `${graph.scopeKind(scope)}, ${graph.nodesBelow(scope)} nodes${graph.repetitions(scope) > 1 ? `, ${graph.repetitions(scope)} equal blocks` : ""}`),
     element("div", { class: "actions" }, button(viewer.open.has(key) ? "Close" : "Open", "Open or close the box (Enter)", () => void stage.toggle(key))),
     ...(run ? [section("Run", table([["time", `${formatSeconds(run.seconds)} (${((100 * run.seconds) / viewer.face.annotations.totalSeconds).toFixed(1)} %)`], ["operations", `${(run.flops / 1e6).toFixed(2)} M`]]))] : []),
+    ...(error ? [section("Quantization", table([["layers", String(error.layers)], [shareTitle(viewer.document.data.quantization!), formatShare(error.share)]]))] : []),
     ...(findings ? [findings] : []),
     section("Operators", table(rows)),
   ];

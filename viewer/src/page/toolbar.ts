@@ -70,8 +70,12 @@ function graphTitle(graph: Graph): string {
 }
 
 function modeChoice(viewer: Viewer, stage: Stage): HTMLElement | null {
-  if (!viewer.document.data.profile) return null;
-  const select = choice("Colours", [["structure", "operators"], ["time", "time"], ["engine", "engine"]], (value) => {
+  const { profile, quantization } = viewer.document.data;
+  const modes: [string, string][] = [["structure", "operators"]];
+  if (profile) modes.push(["time", "time"], ["engine", "engine"]);
+  if (quantization) modes.push(["error", "error of quantization"]);
+  if (modes.length < 2) return null;
+  const select = choice("Colours", modes, (value) => {
     viewer.mode = value as typeof viewer.mode;
     stage.redraw();
   });

@@ -36,7 +36,7 @@ export class Viewer {
   lit = new Set<string>(); // "instance:value"
   litNodes = new Set<string>(); // "instance/n5"
   marked: { graph: number; nodes: Set<number> } | null = null; // nodes of a path or a reach
-  mode: "structure" | "time" | "engine" = "structure";
+  mode: "structure" | "time" | "engine" | "error" = "structure";
   private builder: SceneBuilder;
   readonly runner = new LayoutRunner();
   private readonly listeners: [ViewerEvent, () => void][] = [];
@@ -45,7 +45,8 @@ export class Viewer {
   constructor(readonly page: PageData, readonly faces: Face[]) {
     this.face = faces[0]!;
     this.builder = new SceneBuilder(this.face.document, this.open);
-    if (this.face.document.data.profile) this.mode = "time";
+    const { profile, quantization } = this.face.document.data;
+    if (profile ?? quantization) this.mode = quantization ? "error" : "time";
   }
 
   get document(): DocumentView { return this.face.document; }

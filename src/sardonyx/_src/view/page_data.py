@@ -211,6 +211,34 @@ class ProfileData(TypedDict):
     memory: list[MemoryStep]
 
 
+class LayerErrors(TypedDict):
+    """Rows of nodes of quantized layers; decibels are None where not measured or without error, bits 0 where all have as many."""
+
+    graph: list[int]
+    node: list[int]
+    layer: list[str]
+    share: list[float]
+    alone: list[float | None]
+    own: list[float | None]
+    bits: list[int]
+
+
+class KeptLayers(TypedDict):
+    graph: list[int]
+    node: list[int]
+    why: list[str]
+
+
+class QuantizationData(TypedDict):
+    """The errors of a quantization; shares are those of the final error, or of the sum of the layers' own errors."""
+
+    scheme: str
+    measure: Literal["final", "layers"]
+    outputs: list[tuple[str, float | None]]
+    nodes: LayerErrors
+    kept: KeptLayers
+
+
 class DocumentData(TypedDict):
     source: str
     kind: DocumentForm
@@ -227,6 +255,7 @@ class DocumentData(TypedDict):
     configurations: list[Pair]
     findings: list[FindingData]
     profile: ProfileData | None
+    quantization: QuantizationData | None
 
 
 class GraphPair(TypedDict):

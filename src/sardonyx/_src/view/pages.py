@@ -38,6 +38,7 @@ from sardonyx._src.view.reading.inference import build_model
 
 if TYPE_CHECKING:
     from sardonyx._src.measure.compare.models import ModelComparison
+    from sardonyx._src.view.quantization_errors import ReportSource
 
 FRAME_HEIGHT = 640  # pixels of a page in a notebook
 MIN_SCALE, MAX_SCALE = 0.1, 10.0
@@ -131,6 +132,7 @@ def view(
     kind: DocumentKind | None = None,
     weights: bool = False,
     profile: bool | PathSource = False,
+    report: ReportSource | None = None,
     feeds: Mapping[str, object] | None = None,
     dims: Mapping[str, int] | None = None,
     seed: int = 0,
@@ -146,6 +148,8 @@ def view(
     weights: whether the page contains the elements of all weights, so that they can be stored from it as `.npy` files.
     profile: whether the model runs on the native engine, so that the page shows the time of its nodes and the memory of the
         run; or a file that `sardonyx profile --json` has written.
+    report: of a quantization, or the path of a file that `sardonyx quantize --json` has written; the page shows the errors of
+        layers as colors.  The model is the quantized one or the original.
     feeds: the inputs of runs.  With `other`, both models run on them, and the page shows the errors of values.  Missing inputs
         are random, with `seed` and the lengths `dims` of dimension variables; `feeds={}` makes all of them random.
     policy, operator_sets, verify_checksums: as for `load`.
@@ -161,6 +165,8 @@ def view(
     require_integer("seed", seed, 0)
     if not isinstance(profile, bool):
         require_path("profile", profile)
+    if report is not None and not is_report(report):
+        require_path("report", report)
     if feeds is not None and other is None and profile is not True:
         raise InputError("feeds requires a second model or a profile; got neither", name="feeds")
     require_flag("verify_checksums", verify_checksums)
@@ -168,6 +174,7 @@ def view(
     opened = [open_document(each, kind, options) for each in (source, other) if each is not None]
     for document in opened:
         add_profile(document, profile, feeds or {}, dims or {}, seed)
+        add_report(document, report)
     data = page_of([document.data for document in opened], title)
     if len(opened) == 2:
         from sardonyx._src.view.difference import compare_documents  # lazy: only for two models
@@ -193,6 +200,21 @@ def add_profile(
         document.data["profile"] = read_stored_profile(document, profile)
     else:
         document.data["profile"] = profile_document(document, feeds, dims, seed)
+
+
+def is_report(report: object) -> bool:
+    """Whether this is a report of sx.quantize, which then has been imported."""
+    module = sys.modules.get("sardonyx._src.quantize.report.report")
+    return module is not None and isinstance(report, module.QuantizationReport)
+
+
+def add_report(document: ReadDocument, report: ReportSource | None) -> None:
+    """Adds the errors of a quantization to a document if they are requested."""
+    if report is None:
+        return
+    from sardonyx._src.view.quantization_errors import quantization_errors  # lazy: loads the compiler
+
+    document.data["quantization"] = quantization_errors(document, report)
 
 
 def run_both(

@@ -9,6 +9,7 @@ sardonyx view m.onnx --svg body.svg --graph loop.body
 sardonyx view a.onnx b.onnx
 sardonyx view a.onnx b.onnx --random 0 --dim N=8
 sardonyx view m.onnx --profile --dim N=8
+sardonyx view q.onnx --report report.json
 
 Without -o a server on this machine shows the model until Ctrl-C; only this machine reaches it, under an address that cannot be
 guessed.  With -o the page is one file that needs neither server nor network.  --svg and --png write pictures (extra `view`) of the
@@ -19,6 +20,8 @@ both models run on the same inputs, and the first value that differs is shown.
 
 With --profile the model runs on the native engine, on random inputs or those of --feed: the page shows the time of each node, its
 share of the machine's peak, the nodes that the compiler has fused, and the memory of the run.
+
+With --report the page shows the errors of the layers of a quantized model, as `sardonyx quantize --json` reports them.
 
 Exit codes: 0 success, 1 the document cannot be read, 2 usage error.
 """
@@ -93,6 +96,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="show the times in a file that `sardonyx profile --json` has written",
     )
+    parser.add_argument(
+        "--report",
+        metavar="FILE",
+        help="show the errors of layers in a file that `sardonyx quantize --json` has written, as colors",
+    )
     add_json(parser, "the data of the page")
 
 
@@ -141,6 +149,7 @@ def page_of_models(args: argparse.Namespace) -> Page:
         kind=documents[0].kind,
         weights=args.weights,
         profile=args.stored_profile or args.profile,
+        report=args.report,
         feeds=feeds_of(args),
         dims=parse_dims(args.dim),
         seed=args.random or 0,

@@ -210,5 +210,5 @@ def empty_document(source: str) -> DocumentData:
     return {
         "source": source, "kind": kind, "strings": [], "properties": [], "imports": [], "metadata": [],
         "documentation": "", "graphs": [], "functions": [], "operatorSchemas": [], "tensors": [], "training": [],
-        "configurations": [], "findings": [], "profile": None,
+        "configurations": [], "findings": [], "profile": None, "quantization": None,
     }  # fmt: skip

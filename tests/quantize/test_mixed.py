@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
@@ -10,8 +11,12 @@ import pytest
 import sardonyx as sx
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array, Model, Tensor, Value
+from sardonyx._src.quantize.calibration import calibration_data
+from sardonyx._src.quantize.schemes.mixed import quantize_mixed
+from sardonyx._src.quantize.schemes.scheme import LayerPatterns, SchemeResult, SchemeSettings
 from sardonyx._src.quantize.weights.bit_choice import BitStep, hull_steps
 from sardonyx._src.quantize.weights.grid import IntegerGrid
+from sardonyx._src.quantize.weights.layer_times import LayerTimes
 from sardonyx._src.quantize.weights.layers import WeightLayer
 from sardonyx._src.quantize.weights.rounding import WeightRounding
 
@@ -66,6 +71,44 @@ def test_scaled_terms_have_mixed_bits() -> None:
     assert report.bytes[1] <= 0.3 * report.bytes[0] and report.outputs[0].signal_to_noise > 12
 
 
+def seconds_of(
+    model: Model, choices: Mapping[WeightLayer, Sequence[WeightRounding]], feeds: Mapping[str, object]
+) -> LayerTimes:
+    """A run of 10 s, of which layers take 3 s, 2 s and 2 s; 4 bits halve the time, and 8 bits of `heavy` save nothing."""
+    floats = {layer: {"even": 3.0, "heavy": 2.0, "usual": 2.0}[layer.name] for layer in choices}
+    ratios = {
+        (layer, rounding): 0.5 if rounding.grid.bits == 4 else 1.0 if layer.name == "heavy" else 0.75
+        for layer, roundings in choices.items()
+        for rounding in roundings
+    }
+    return LayerTimes(10.0, floats, ratios)
+
+
+def test_the_latency_is_reached_with_the_layers_of_least_error() -> None:
+    data = calibration_data(chain(), {"x": ROWS}, 0, None)
+
+    def quantize(latency: float) -> SchemeResult:
+        patterns = LayerPatterns()
+        settings = SchemeSettings("mixed", patterns, True, lambda done, total: None, latency=latency)
+        return quantize_mixed(chain(), data, settings, seconds_of)
+
+    # 8 bits save 0.75 s and 0.5 s with the least errors for each second, and nothing at the heavy tails.
+    assert {layer.layer: layer.bits for layer in quantize(0.93).layers} == {"even": 8}
+    assert {layer.layer: layer.bits for layer in quantize(0.88).layers} == {"even": 8, "usual": 8}
+    # All layers at 4 bits save 3.5 s.
+    everything = quantize(0.65)
+    assert {layer.layer: layer.bits for layer in everything.layers} == dict.fromkeys(TAILS, 4)
+    assert everything.title.endswith("predicted latency 65%")
+    with pytest.raises(sx.InputError, match=r"latency must be at least 0\.650, which fewest bits"):
+        quantize(0.6)
+
+
+def test_times_are_measured_where_none_are_given() -> None:
+    """The bound of the whole time holds without any step, whatever the times are."""
+    report = sx.quantize(chain(), "mixed", data={"x": ROWS}, latency=1.0, rounds=0).report
+    assert not report.layers and report.scheme.endswith("predicted latency 100%")
+
+
 def test_layers_that_the_bound_leaves_are_named() -> None:
     report = sx.quantize(chain(), "mixed", data={"x": ROWS}, size=0.9, force=True, rounds=0).report
     assert len(report.layers) == 1
@@ -98,8 +141,9 @@ def test_steps_are_those_of_least_error_for_each_byte(eight: float, four: float)
 @pytest.mark.parametrize(
     ("bounds", "message"),
     [
-        ({}, "mixed requires size or signal_to_noise"),
-        ({"size": 0.3, "signal_to_noise": 20}, "and not both"),
+        ({}, "mixed requires one of size, signal_to_noise, latency; got none"),
+        ({"size": 0.3, "signal_to_noise": 20}, "got size and signal_to_noise"),
+        ({"latency": 0.0}, "latency must be above 0 and at most 1"),
         ({"size": 1.5}, "size must be above 0 and at most 1"),
         ({"size": 0.1}, "size must be at least 0.156"),
     ],

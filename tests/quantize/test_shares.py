@@ -87,7 +87,7 @@ def test_the_error_of_a_layer_is_that_of_the_model_with_it_alone(
 def test_layers_without_a_share(tmp_path: Path) -> None:
     """Scaled models have other values between layers; and shares can be left out."""
     for options in ({"algorithm": "awq"}, {"shares": False}):
-        layers = sx.quantize(chain(), "int4", data={"x": ROWS}, force=True, rounds=0, **options).report.layers  # type: ignore[arg-type]
+        layers = sx.quantize(chain(), "int4", data={"x": ROWS}, force=True, rounds=0, **options).report.layers
         assert all(math.isnan(layer.share) for layer in layers)
 
 

@@ -41,6 +41,7 @@ def quantize(
     outliers: float | None = None,
     size: float | None = None,
     signal_to_noise: float | None = None,
+    latency: float | None = None,
     keep_types: bool | None = None,
     bound: float | None = None,
     nodes: Iterable[str] = (),
@@ -76,8 +77,8 @@ def quantize(
     symmetric: without zero points (the default).
     outliers: of "int4" and "int8-weights": the share of terms of MatMul that keep floats, in a second small product; not where
         that is slower.
-    size, signal_to_noise: the bound of "mixed": a share of the original's bytes, or the least ratio of each output and its
-        error, in decibels.
+    size, signal_to_noise, latency: the bound of "mixed": a share of the original's bytes; the least ratio of each output and its
+        error, in decibels; or a share of the original's time of a run on this machine, predicted from times of layers alone.
 
     Of "int8":
     ranges: of activations: "min-max" (the default), "percentile", "entropy" or "mse".
@@ -132,6 +133,7 @@ def quantize(
         outliers=outliers,
         size=size,
         signal_to_noise=signal_to_noise,
+        latency=latency,
         keep_types=keep_types,
         bound=bound,
     )

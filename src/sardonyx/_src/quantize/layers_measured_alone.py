@@ -1,4 +1,4 @@
-"""Layers that are slower here in another form, each measured alone with the operand that a run gives it."""
+"""Layers in another form, each measured alone with the operand that a run gives it."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ class NamedLayer(Protocol):
 
 
 Layer = TypeVar("Layer", bound=NamedLayer)
+Measurement = TypeVar("Measurement")
 
 
 def slower_alone(
@@ -37,15 +38,27 @@ def slower_alone(
     signature_of: layers with equal signatures and shapes of operands are measured once.
     time_ratio: the time of a layer in the other form, of that of the original.
     """
+    for layer, ratio in measure_alone(model, operands, feeds, signature_of, time_ratio):
+        if ratio > TOLERANCE:
+            yield layer, KeptLayer(layer.name, f"it is slower here: {1 / ratio:.2f} times as fast")
+
+
+def measure_alone(
+    model: Model,
+    operands: Mapping[Layer, str],
+    feeds: Mapping[str, RuntimeValue],
+    signature_of: Callable[[Layer], object],
+    measure: Callable[[Layer, Array], Measurement],
+) -> Iterator[tuple[Layer, Measurement]]:
+    """What is measured of each layer with its operand; layers of equal signatures and operands are measured once."""
     if not operands:
         return
     with open_session(with_outputs(model, list(dict.fromkeys(operands.values())))) as session:
         values = session.run(feeds)
-    ratios: dict[object, float] = {}
+    results: dict[object, Measurement] = {}
     for layer, name in operands.items():
         operand = np.asarray(values[name])
         key = signature_of(layer), operand.shape
-        if key not in ratios:
-            ratios[key] = time_ratio(layer, operand)
-        if ratios[key] > TOLERANCE:
-            yield layer, KeptLayer(layer.name, f"it is slower here: {1 / ratios[key]:.2f} times as fast")
+        if key not in results:
+            results[key] = measure(layer, operand)
+        yield layer, results[key]

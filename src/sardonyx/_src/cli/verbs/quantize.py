@@ -126,6 +126,12 @@ def add_weight_arguments(parser: argparse.ArgumentParser) -> None:
         "--size", type=float, metavar="SHARE", help="of mixed: at most this share of the original's size"
     )
     group.add_argument(
+        "--latency",
+        type=float,
+        metavar="SHARE",
+        help="of mixed: at most this share of the original's time on this machine, predicted from times of layers",
+    )
+    group.add_argument(
         "--signal-to-noise",
         type=float,
         metavar="DB",
@@ -189,6 +195,7 @@ def run(args: argparse.Namespace) -> int:
             outliers=args.outliers,
             size=args.size,
             signal_to_noise=args.signal_to_noise,
+            latency=args.latency,
             pairs=args.pairs,
             accuracy=args.accuracy,
             metric=args.metric,

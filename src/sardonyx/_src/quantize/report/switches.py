@@ -84,17 +84,16 @@ def results_of(graph: Graph, layer: str) -> Iterator[str]:
     """The results of the nodes of a layer: of the node or result of its name, and of others that read its weight."""
     for node in graph.nodes:
         if node.outputs and layer in (node.name, node.outputs[0].name):
-            others = (
-                reader for value in node.inputs if is_weight(value) for reader, _ in value.uses if value
-            )
+            weights = [value for value in node.inputs if value is not None and is_weight(value)]
+            others = [reader for value in weights for reader, _ in value.uses]
             readers = dict.fromkeys([node, *(reader for reader in others if reader.graph is graph)])
             yield from (reader.outputs[0].name for reader in readers)
             return
 
 
-def is_weight(value: Value | None) -> bool:
+def is_weight(value: Value) -> bool:
     """Whether a value is dequantized from a constant."""
-    node = None if value is None else value.producer
+    node = value.producer
     return (
         node is not None
         and node.op_type in DEQUANTIZED

@@ -1,4 +1,4 @@
-"""Weights of 4 or 8 bits or as they are, layer by layer, to a bound on the size of the model or on the error of its outputs."""
+"""Weights of 4 or 8 bits or as they are, layer by layer, to a bound on the size or the latency of the model, or on the error of its outputs."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from sardonyx._src.quantize.schemes.scheme import SchemeResult, SchemeSettings
 from sardonyx._src.quantize.schemes.weights import choose_layers, rounding_of, scale_model
 from sardonyx._src.quantize.sessions import tensor_bytes
 from sardonyx._src.quantize.weights.bit_choice import BitStep, find_steps
+from sardonyx._src.quantize.weights.layer_times import Measure, measure_times
 from sardonyx._src.quantize.weights.layers import WeightLayer, find_layers
 from sardonyx._src.quantize.weights.rounding import WeightRounding, quantize_layers
 from sardonyx._src.quantize.weights.slower_layers import slower_layers
@@ -23,10 +24,13 @@ from sardonyx._src.rewrite.engine.edit import Edit
 BITS = (8, 4)
 
 
-def quantize_mixed(model: Model, data: CalibrationData, settings: SchemeSettings) -> SchemeResult:
-    """As few steps to fewer bits as the size permits, or as many as the accuracy permits.
+def quantize_mixed(
+    model: Model, data: CalibrationData, settings: SchemeSettings, measure: Measure = measure_times
+) -> SchemeResult:
+    """As few steps to fewer bits as the size or the latency permits, or as many as the accuracy permits.
 
-    Raises InputError unless exactly one bound is given, and for a size that all steps together do not reach.
+    measure: the times of layers, of which the latency is predicted: that of the model, minus what each step saves.
+    Raises InputError unless exactly one bound is given, and for one that all steps together do not reach.
     """
     check_bounds(settings)
     roundings = [rounding_of(settings, bits) for bits in BITS]
@@ -37,29 +41,37 @@ def quantize_mixed(model: Model, data: CalibrationData, settings: SchemeSettings
     choices = {layer: choices_of(layer, roundings) for layer in layers}
     if not settings.force:
         kept += drop_slower(model, data, roundings, choices)
-    steps = find_steps(model, choices, data, settings.progress)
+    title = roundings[0].title(settings.scheme)
+    if settings.latency is not None:
+        times = measure(model, choices, data.runs[0])
+        steps = find_steps(model, choices, data, settings.progress, times.cost)
+        steps = steps_to_share(steps, times.model, settings.latency, "latency")
+        left = times.model - sum(step.saved for step in steps)
+        title += f", predicted latency {left / times.model:.0%}"
+    else:
+        steps = find_steps(model, choices, data, settings.progress)
     if settings.size is not None:
-        steps = steps_to_size(steps, tensor_bytes(model), settings.size)
+        steps = steps_to_share(steps, tensor_bytes(model), settings.size, "size")
     elif settings.signal_to_noise is not None:
         steps = steps_to_accuracy(model, data, steps, settings.signal_to_noise)
     result, reports = apply_steps(model, data, steps, settings.progress)
     chosen = {step.layer for step in steps}
     rest = [layer for layer, choice in choices.items() if choice and layer not in chosen]
     kept += [KeptLayer(layer.name, "the bound leaves it as it is") for layer in rest]
-    return SchemeResult(result, reports, kept, roundings[0].title(settings.scheme))
+    return SchemeResult(result, reports, kept, title)
 
 
 def check_bounds(settings: SchemeSettings) -> None:
-    size, ratio = settings.size, settings.signal_to_noise
-    require_number("size", size, optional=True)
-    require_number("signal_to_noise", ratio, optional=True)
-    if (size is None) == (ratio is None):
-        what = f"mixed requires size or signal_to_noise, and not both; got {size} and {ratio}"
+    bounds = {name: getattr(settings, name) for name in ("size", "signal_to_noise", "latency")}
+    for name, bound in bounds.items():
+        require_number(name, bound, optional=True)
+        if name != "signal_to_noise" and bound is not None and not 0 < bound <= 1:
+            what = f"{name} must be above 0 and at most 1, a share of the original's; got {bound}"
+            raise InputError(what, name=name)
+    given = [name for name, bound in bounds.items() if bound is not None]
+    if len(given) != 1:
+        what = f"mixed requires one of {', '.join(bounds)}; got {' and '.join(given) or 'none'}"
         raise InputError(what, name="size")
-    if size is not None and not 0 < size <= 1:
-        raise InputError(
-            f"size must be above 0 and at most 1, a share of the original's; got {size}", name="size"
-        )
 
 
 def choices_of(layer: WeightLayer, roundings: Sequence[WeightRounding]) -> list[WeightRounding]:
@@ -83,15 +95,20 @@ def drop_slower(
     return kept
 
 
-def steps_to_size(steps: Sequence[BitStep], size: int, share: float) -> list[BitStep]:
-    """The first steps after which a model of `size` bytes has at most this share of them."""
-    least = size - sum(step.saved for step in steps)
-    if least > share * size:
-        what = f"size must be at least {least / size:.3f}, which fewest bits of all layers reach; got {share}"
-        raise InputError(what, name="size")
+def steps_to_share(steps: Sequence[BitStep], total: float, share: float, name: str) -> list[BitStep]:
+    """The first steps after which a model of this many bytes or seconds needs at most this share of them.
+
+    name: of the bound.
+    """
+    least = total - sum(step.saved for step in steps)
+    if least > share * total:
+        what = (
+            f"{name} must be at least {least / total:.3f}, which fewest bits of all layers reach; got {share}"
+        )
+        raise InputError(what, name=name)
     chosen: list[BitStep] = []
     for step in steps:
-        if size - sum(done.saved for done in chosen) <= share * size:
+        if total - sum(done.saved for done in chosen) <= share * total:
             break
         chosen.append(step)
     return chosen

@@ -65,6 +65,7 @@ class SchemeSettings:
     outliers: float | None = None
     size: float | None = None
     signal_to_noise: float | None = None
+    latency: float | None = None
     keep_types: bool | None = None
     bound: float | None = None
 

@@ -50,7 +50,7 @@ SCHEMES: Mapping[str, SchemeEntry] = {
         "quantize_mixed",
         "weights of 4 or 8 bits or as they are, to a bound",
         21,
-        (*WEIGHT_OPTIONS, "size", "signal_to_noise"),
+        (*WEIGHT_OPTIONS, "size", "signal_to_noise", "latency"),
     ),
     # Scales for each channel are of set 13.
     "int8": SchemeEntry(INT8, "quantize_static", "weights and activations of 8 bits", 13, STATIC_OPTIONS),

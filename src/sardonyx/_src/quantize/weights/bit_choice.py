@@ -1,13 +1,14 @@
-"""How many bits each layer gets: steps to fewer bits, in the order of the error that they add for each byte that they save.
+"""How many bits each layer gets: steps to fewer bits, in the order of the error that they add for each byte, or second, that they save.
 
 The error of a layer is the share of noise in its result, by the calibration data, if its operands are exact; those of several
-layers are added up.  Of the choices of one layer only those on the lower convex hull of errors over bytes are steps, so
+layers are added up.  Of the choices of one layer only those on the lower convex hull of errors over costs are steps, so
 that the steps of a layer come in their order (Everett, "Generalized Lagrange Multiplier Method", 1963, for such budgets).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.ir import Model
@@ -23,13 +24,21 @@ class BitStep:
     """A layer gets fewer bits.
 
     added: the error that this adds.
-    saved: the bytes that it saves.
+    saved: the cost that it saves, in bytes or seconds.
     """
 
     layer: WeightLayer
     rounding: WeightRounding
     added: float
-    saved: int
+    saved: float
+
+
+# The cost of a layer that is rounded so, or of its floats for None, in bytes or seconds.
+Cost: TypeAlias = Callable[[WeightLayer, "WeightRounding | None"], float]
+
+
+def bytes_of(layer: WeightLayer, rounding: WeightRounding | None) -> float:
+    return layer.tensor.nbytes if rounding is None else rounding.bytes_of(layer)
 
 
 def find_steps(
@@ -37,8 +46,9 @@ def find_steps(
     choices: Mapping[WeightLayer, Sequence[WeightRounding]],
     data: CalibrationData,
     progress: Callable[[int, int], None],
+    cost: Cost = bytes_of,
 ) -> list[BitStep]:
-    """The steps of all layers, the ones of least error for each byte first.
+    """The steps of all layers, the ones of least error for each byte or second first.
 
     choices: how each layer can be quantized.
     """
@@ -53,19 +63,21 @@ def find_steps(
         for rounding in choices[layer]:
             sums = rounding.round(layer, statistics)
             errors[rounding] = sums.noise / sums.signal if sums.signal else 0.0
-        steps += hull_steps(layer, errors)
+        steps += hull_steps(layer, errors, cost)
         progress(number + 1, len(layers))
     return sorted(steps, key=lambda step: step.added / step.saved)
 
 
-def hull_steps(layer: WeightLayer, errors: Mapping[WeightRounding, float]) -> Iterator[BitStep]:
+def hull_steps(
+    layer: WeightLayer, errors: Mapping[WeightRounding, float], cost: Cost = bytes_of
+) -> Iterator[BitStep]:
     """The steps of one layer, from its floats on."""
-    size, error = layer.tensor.nbytes, 0.0
+    size, error = cost(layer, None), 0.0
     while True:
         steps = [
-            BitStep(layer, rounding, later - error, size - rounding.bytes_of(layer))
+            BitStep(layer, rounding, later - error, size - cost(layer, rounding))
             for rounding, later in errors.items()
-            if rounding.bytes_of(layer) < size
+            if cost(layer, rounding) < size
         ]
         if not steps:
             return

@@ -28,8 +28,13 @@ def slower_layers(
     Layers of equal shapes are measured once.  Layers of other kinds are not measured: their weights are dequantized when a
     session is opened.
     """
-    operands = {layer: layer.operands[0].name for layer in layers if layer.operands}
-    return slower_alone(model, operands, feeds, signature_of, partial(time_ratio, model, rounding))
+    return slower_alone(
+        model, first_operands(layers), feeds, signature_of, partial(time_ratio, model, rounding)
+    )
+
+
+def first_operands(layers: Sequence[WeightLayer]) -> dict[WeightLayer, str]:
+    return {layer: layer.operands[0].name for layer in layers if layer.operands}
 
 
 def signature_of(layer: WeightLayer) -> object:
@@ -38,14 +43,18 @@ def signature_of(layer: WeightLayer) -> object:
 
 def time_ratio(model: Model, rounding: WeightRounding, layer: WeightLayer, operand: Array) -> float:
     """The time of a layer's first product with a quantized weight, of that with the original one."""
-    product = next(node for node in layer.readers if layer.operands[0] in node.inputs)
-    inputs = [operand_value.name for operand_value in layer.operands[:1]]
-    alone = extract(model, inputs=inputs, outputs=[product.outputs[0].name])
+    alone = first_product(model, layer)
     quantized = alone.copy()
     edit = Edit(quantized)
     nearest = replace(rounding, algorithm="nearest", is_contrib=False)
     for item in find_layers(edit, rounding.grid.bits):
         if isinstance(item, WeightLayer):
             nearest.apply(edit, item, None)
-    before, after = latencies((alone, quantized), {inputs[0]: operand})
+    before, after = latencies((alone, quantized), {layer.operands[0].name: operand})
     return after / before
+
+
+def first_product(model: Model, layer: WeightLayer) -> Model:
+    """The first product of a layer, as a model of its operand."""
+    product = next(node for node in layer.readers if layer.operands[0] in node.inputs)
+    return extract(model, inputs=[layer.operands[0].name], outputs=[product.outputs[0].name])

@@ -128,7 +128,7 @@ def test_steps_are_those_of_least_error_for_each_byte(eight: float, four: float)
     sizes = [4 * WIDTH**2, *(rounding.bytes_of(layer()) for rounding in roundings)]
     assert sizes == [4 * WIDTH**2, WIDTH**2 * 9 // 8, WIDTH**2 * 5 // 8]
     choices = list(zip(sizes, (0.0, eight, four), strict=True))
-    reached = [choices[0]]
+    reached: list[tuple[float, float]] = [choices[0]]
     for step in steps:
         reached.append((reached[-1][0] - step.saved, reached[-1][1] + step.added))
     for price in np.geomspace(1e-10, 1e-3, 200):

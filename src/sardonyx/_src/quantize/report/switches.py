@@ -66,7 +66,13 @@ class SwitchedModel:
         except InputError:  # it depends on what the original does not compute
             return None
         forms = quantized.graph, exact.graph
-        return forms if forms[0].outputs[0].type == forms[1].outputs[0].type else None
+        fits = all(self.has_type(value) for value in forms[0].inputs)
+        return forms if fits and forms[0].outputs[0].type == forms[1].outputs[0].type else None
+
+    def has_type(self, value: Value) -> bool:
+        """Whether a value of the quantized model has the element type of the original's, unlike one in half precision."""
+        known = self.edit.type(self.values[value.name])
+        return known is not None and isinstance(value.type, TensorType) and known.dtype is value.type.dtype
 
     def producer(self, key: str) -> Node | None:
         """The node of the original that computes a result, if it computes nothing else."""

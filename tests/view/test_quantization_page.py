@@ -11,8 +11,8 @@ import pytest
 import sardonyx as sx
 from sardonyx._src.cli.main import main
 from sardonyx._src.errors import InputError
-from sardonyx._src.view.page_data import QuantizationData
 from sardonyx._src.view.pages import Page
+from sardonyx._src.view.quantization_data import QuantizationData
 
 RNG = np.random.default_rng(6)
 WIDTH = 32

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypeAlias, TypedDict
 
+from sardonyx._src.view.quantization_data import QuantizationData
+
 Pair: TypeAlias = list[str]  # a list of two strings: key and value
 GraphKind = Literal["main", "nested", "function", "initialization", "algorithm"]
 ScopeKind = Literal["graph", "name", "namespace", "repetition", "part"]
@@ -209,34 +211,6 @@ class ProfileData(TypedDict):
     nodes: NodeProfile
     regions: list[RegionData]
     memory: list[MemoryStep]
-
-
-class LayerErrors(TypedDict):
-    """Rows of nodes of quantized layers; decibels are None where not measured or without error, bits 0 where all have as many."""
-
-    graph: list[int]
-    node: list[int]
-    layer: list[str]
-    share: list[float]
-    alone: list[float | None]
-    own: list[float | None]
-    bits: list[int]
-
-
-class KeptLayers(TypedDict):
-    graph: list[int]
-    node: list[int]
-    why: list[str]
-
-
-class QuantizationData(TypedDict):
-    """The errors of a quantization; shares are those of the final error, or of the sum of the layers' own errors."""
-
-    scheme: str
-    measure: Literal["final", "layers"]
-    outputs: list[tuple[str, float | None]]
-    nodes: LayerErrors
-    kept: KeptLayers
 
 
 class DocumentData(TypedDict):

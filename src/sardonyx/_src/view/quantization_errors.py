@@ -13,7 +13,8 @@ from sardonyx._src.errors import InputError
 from sardonyx._src.io.loading.load import PathSource
 from sardonyx._src.quantize.report.report import QuantizationReport
 from sardonyx._src.view.node_places import NodePlace, NodePlaces
-from sardonyx._src.view.page_data import NONE, DocumentData, QuantizationData
+from sardonyx._src.view.page_data import NONE, DocumentData
+from sardonyx._src.view.quantization_data import QuantizationData
 from sardonyx._src.view.reading.documents import ReadDocument
 
 ReportSource: TypeAlias = PathSource | QuantizationReport

@@ -211,7 +211,7 @@ def quantization_report() -> sx.QuantizationReport:
 # Of `sx.quantize`; tests/quantize/test_scheme_options.py tries them with schemes that have them.
 OPTIONS_OF_OTHER_SCHEMES = (
     "ranges", "activations", "equalize", "bias_correction", "format", "pairs", "accuracy", "metric", "resume", "size",
-    "signal_to_noise", "keep_types", "bound",
+    "signal_to_noise", "latency", "keep_types", "bound",
 )  # fmt: skip
 
 
@@ -220,6 +220,7 @@ def quantize_options() -> dict[str, object]:
         "model": model(),
         "scheme": "int4",
         "data": None,
+        "columns": None,
         "algorithm": "nearest",
         "block": 32,
         "symmetric": True,
@@ -229,6 +230,7 @@ def quantize_options() -> dict[str, object]:
         "exclude": ["b*"],
         "force": True,
         "rounds": 0,
+        "shares": False,
         "seed": 0,
         "dims": {"N": 2},
         "progress": lambda done, total: None,
@@ -283,6 +285,7 @@ def view_options() -> dict[str, object]:
         **files,
         **runs,
         "profile": False,
+        "report": None,
         "title": "a model",
         "kind": "model",
         "weights": False,

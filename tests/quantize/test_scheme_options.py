@@ -18,7 +18,7 @@ OTHER = [
 
 
 def quantize(scheme: str, **options: Any) -> object:
-    if scheme == "mixed" and not options.keys() & {"size", "signal_to_noise"}:
+    if scheme == "mixed" and not options.keys() & {"size", "signal_to_noise", "latency"}:
         options["size"] = 0.5  # a bound is required
     return sx.quantize(classifier(), scheme, data={"x": ROWS[:8]}, rounds=0, force=True, **options)
 

@@ -1,0 +1,1 @@
+"""Files that hold code and data: relocatable objects, archives and shared libraries."""

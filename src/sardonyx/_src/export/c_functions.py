@@ -29,7 +29,11 @@ def copy_loop(name: str, *, is_backward: bool) -> str:
 
     def loop(label: str, size: int, begin: str, before: str, after: str) -> str:
         # Forward, a piece begins at i; backward, it ends there.
-        room = f" %{label}_left = sub i64 %{label}_i, {last}" if is_backward else f" %{label}_left = sub i64 {last}, %{label}_i"
+        room = (
+            f" %{label}_left = sub i64 %{label}_i, {last}"
+            if is_backward
+            else f" %{label}_left = sub i64 {last}, %{label}_i"
+        )
         place = f"%{label}_next" if is_backward else f"%{label}_i"
         kind = f"<{size} x i8>" if size > 1 else "i8"
         return f"""\
@@ -145,6 +149,10 @@ round:
  ret T %result
 }}
 """
-    return text.replace("T ", f"{float_type} ").replace("(T)", f"({float_type})").replace("(T,", f"({float_type},").replace(
-        " T)", f" {float_type})"
-    ).replace(".S(", f".{intrinsic}(")
+    return (
+        text.replace("T ", f"{float_type} ")
+        .replace("(T)", f"({float_type})")
+        .replace("(T,", f"({float_type},")
+        .replace(" T)", f" {float_type})")
+        .replace(".S(", f".{intrinsic}(")
+    )

@@ -100,13 +100,22 @@ class RunFunctionBuilder(RuntimeFunctionBuilder):
         for index, base in fixed.items():
             self.store_slot(bases, index, base)
         after_inputs = inputs + layout.PORT_BASES
-        for pointers, count, first in (("%inputs", inputs, layout.PORT_BASES), ("%outputs", outputs, after_inputs)):
+        for pointers, count, first in (
+            ("%inputs", inputs, layout.PORT_BASES),
+            ("%outputs", outputs, after_inputs),
+        ):
             with self.loop(self.constant(0, I64), count, name="base") as i:
-                self.store(MemoryLocation(self.slot_address(bases, i + first), I64), self.load_slot(pointers, i))
+                self.store(
+                    MemoryLocation(self.slot_address(bases, i + first), I64), self.load_slot(pointers, i)
+                )
 
     def write_slots(self) -> None:
         """Writes each slot into the arena: its value and its base address, added."""
-        values, indices, bases = self.part(layout.VALUES), self.part(layout.BASES), self.arena_part(layout.BASES_AT)
+        values, indices, bases = (
+            self.part(layout.VALUES),
+            self.part(layout.BASES),
+            self.arena_part(layout.BASES_AT),
+        )
         with self.loop(self.constant(0, I64), self.head(layout.SLOT_COUNT), name="slot") as i:
             index = self.load(MemoryLocation(self.gep(indices, i, "u16"), U16)).convert("zext", "i64")
             number = self.load_slot(values, i) + self.load_slot(bases, index)
@@ -140,7 +149,9 @@ class RunFunctionBuilder(RuntimeFunctionBuilder):
             record = self.slot_address("%arena", self.load(i) * pool_layout.RECORD_SLOTS)
             units = self.load_slot(record, pool_layout.UNITS)
             with self.if_then(units > 0):
-                kernel, args = (self.load_slot_pointer(record, n) for n in (pool_layout.KERNEL, pool_layout.ARGS))
+                kernel, args = (
+                    self.load_slot_pointer(record, n) for n in (pool_layout.KERNEL, pool_layout.ARGS)
+                )
                 self.lines.append(f" call void {kernel}(ptr {args}, i64 0, {units}, ptr {scratch})")
             distance = self.load_slot(record, pool_layout.JUMP)
             self.store(i, self.load(i) + 1)

@@ -14,7 +14,7 @@ from source_facts import facts_of
 
 ORDER = (
     "bytecode_finder method_templates dataclass logs errors threads phases arguments suggestions docpages formatters dtypes ir schema proto io ops infer interp convert build grad check rewrite tools "
-    "compile runtime tables train compat measure quantize view score generate serve cli"
+    "compile runtime export tables train compat measure quantize view score generate serve cli"
 ).split()  # docs/architecture.md lists them so
 COMPILER_ORDER = (
     "codegen linker executor program llvm kernels prepare partition layouts lower printing".split()

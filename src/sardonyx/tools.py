@@ -6,6 +6,8 @@ docs/tools.md has the Python and the command line spelling of each side by side.
 
 from sardonyx._src.convert.partial_conversion import PartialConversion as PartialConversion
 from sardonyx._src.convert.partial_conversion import convert_partially as convert_partially
+from sardonyx._src.export.functions import compile_library as compile_library
+from sardonyx._src.export.library import CompiledLibrary as CompiledLibrary
 from sardonyx._src.infer.walk import PartialInference as PartialInference
 from sardonyx._src.infer.walk import infer_partially as infer_partially
 from sardonyx._src.measure.certificates.certificate import Certificate as Certificate
@@ -43,6 +45,7 @@ externalize, internalize = externalise, internalise
 
 __all__ = [
     "Certificate",
+    "CompiledLibrary",
     "Difference",
     "EngineTiming",
     "MachineReport",
@@ -59,6 +62,7 @@ __all__ = [
     "certify",
     "compare",
     "compile",
+    "compile_library",
     "convert_partially",
     "diff",
     "digest",

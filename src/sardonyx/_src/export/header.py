@@ -13,14 +13,13 @@ from sardonyx._src.export.interface import Interface, Port
 class LibraryFacts:
     """What a header says of a library.
 
-    prefix: of its symbols.  description: of the model.  processors: the class of processors that run it.
+    prefix: of its symbols.  description: of the model, and of the processors that run it.
     arena_bytes: the size of the arena.  weight_bytes: the size of the weights that the caller passes; None if the library
     has them.
     """
 
     prefix: str
     description: str
-    processors: str
     interface: Interface
     arena_bytes: int
     weight_bytes: int | None
@@ -33,7 +32,7 @@ def header_text(facts: LibraryFacts) -> str:
 
 def opening(facts: LibraryFacts) -> Iterator[str]:
     guard = f"{facts.prefix.upper()}_H"
-    yield f"/* {comment(facts.description)}, for {facts.processors}.  Written by Sardonyx; do not edit."
+    yield f"/* {comment(facts.description)}.  Written by Sardonyx; do not edit."
     yield ""
     yield "   The library needs no other one, and allocates nothing.  A run uses only the arena that it gets, and reads"
     yield "   nothing of earlier runs there, so that threads may run at once, each with an arena.  Inputs, outputs and"

@@ -11,6 +11,7 @@ from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.ir import Graph, TensorType, Value
+from sardonyx._src.ir.dims import Expr
 
 # C types by element type; complex numbers are pairs, and elements of fewer than 8 bits take a byte each.
 C_TYPES = {
@@ -84,27 +85,30 @@ def fed_inputs(graph: Graph) -> list[Value]:
 
 def require_static_tensors(graph: Graph) -> None:
     """Raises InputError unless every input is a tensor of numbers whose sizes are numbers."""
-    others, free = [], dict[str, None]()
+    others: list[str] = []
+    free: dict[str, None] = {}
     for value in fed_inputs(graph):
         if not isinstance(value.type, TensorType) or value.type.dtype in (
             DataType.STRING,
             DataType.UNDEFINED,
         ):
             others.append(f"{value.name!r} ({value.type})")
-        elif value.type.shape is None:
-            others.append(f"{value.name!r} (no rank)")
+        elif value.type.shape is None or None in value.type.shape:
+            others.append(f"{value.name!r} (sizes without names: {value.type})")
         else:
-            free.update(dict.fromkeys(str(dim) for dim in value.type.shape if not isinstance(dim, int)))
+            dims = (dim for dim in value.type.shape if isinstance(dim, Expr))
+            free.update(dict.fromkeys(name for dim in dims for name in sorted(dim.symbols())))
     if others:
         raise InputError(
-            f"the inputs of a library must be tensors of numbers with a known rank; got {', '.join(others)}",
+            "the inputs of a library must be tensors of numbers with sizes that are numbers or have names; "
+            f"got {', '.join(others)}; `sardonyx set-dims` sets sizes",
             name="model",
         )
     if free:
-        options = " ".join(f"--size {name}=8" for name in free)
+        options = " ".join(f"--dim {name}=8" for name in free)
         raise InputError(
-            f"the sizes of a library must be numbers; got {', '.join(free)}; fix them, as with `{options}` or "
-            f"sizes={{{next(iter(free))!r}: 8}}",
+            f"the sizes of a library must be numbers; got {', '.join(free)}; fix them, as with {options} or "
+            f"dims={dict.fromkeys(free, 8)}",
             name="model",
         )
 

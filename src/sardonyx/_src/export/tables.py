@@ -34,13 +34,13 @@ class Weights:
     offsets: of each constant buffer.  size: of all together.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, encoding: Encoding) -> None:
         self.offsets: dict[Buffer, int] = {}
         self.size = 0
-        for buffer in program.constants:
-            assert buffer.content is not None, f"{buffer.name} must have a content"
-            self.offsets[buffer] = self.size
-            self.size = layout.align(self.size + buffer.content.nbytes)
+        for base in encoding.extra_bases:
+            if isinstance(base, Buffer) and base.content is not None:
+                self.offsets[base] = self.size
+                self.size = layout.align(self.size + base.content.nbytes)
 
     def chunks(self) -> Iterator[bytes | memoryview]:
         """Their bytes in order, zeros between them included; each chunk is valid until the next."""
@@ -86,12 +86,12 @@ def make_tables(
     weights: Weights,
     functions: Mapping[str, int],
     *,
-    is_external: bool,
+    passes_weights: bool,
 ) -> Tables:
     """The data of a library.
 
     functions: the offsets of kernels in the code, by symbol.
-    is_external: whether the caller passes the weights.
+    passes_weights: whether the caller passes the weights.
     Raises InputError for a model whose sizes contradict one another.
     """
     program, encoding = executable.program, executable.encoding
@@ -118,10 +118,10 @@ def make_tables(
     for slot, part in parts.items():
         head[slot] = end
         end = layout.align(end + len(part))
-    head[layout.WEIGHTS] = 0 if is_external else end
+    head[layout.WEIGHTS] = 0 if passes_weights else end
     body = b"".join(part + bytes(-len(part) % layout.ALIGNMENT) for part in parts.values())
     encoded = struct.pack(f"<{len(head)}q", *head)
-    return Tables(encoded + body, None if is_external else weights, sizes[4])
+    return Tables(encoded + body, None if passes_weights else weights, sizes[4])
 
 
 def arena_sizes(program: Program, encoding: Encoding, slots: int, ports: int) -> tuple[int, ...]:

@@ -12,8 +12,8 @@ import sardonyx as sx
 from conformance.official import OfficialCase
 from export.loaded_library import LoadedLibrary
 from sardonyx._src.errors import InputError, SardonyxError
-from sardonyx._src.export.interface import fed_inputs
 from sardonyx._src.export.functions import compile_library
+from sardonyx._src.export.interface import fed_inputs
 from sardonyx._src.export.library import CompiledLibrary
 from sardonyx._src.export.preparation import fix_inputs
 from sardonyx._src.grad.runnable import without_gradient_nodes

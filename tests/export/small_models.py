@@ -36,15 +36,19 @@ def small_model(name: str) -> Model:
 def feeds_of(name: str) -> dict[str, Array]:
     """Feeds of a small model, drawn with a seed."""
     generator = np.random.default_rng(7)
-    normal = generator.standard_normal
-    return {
-        "product": lambda: {"x": normal((5, 3)).astype(np.float32)},
-        "bytes": lambda: {n: generator.integers(0, 256, 7).astype(np.uint8) for n in "ab"},
-        "doubles": lambda: {"x": normal((2, 130))},
-        "loop": lambda: {"x": normal((2, 3)).astype(np.float32), "m": np.array(5)},
-        "branch": lambda: {"x": normal(4).astype(np.float32), "b": np.array(True)},
-        "scan": lambda: {"s": normal(3).astype(np.float32), "x": normal((6, 3)).astype(np.float32)},
-        "gather": lambda: {"x": normal((4, 2)).astype(np.float32), "i": np.array([0, -1, 2])},
-        "empty": lambda: {"x": np.empty((0, 3), np.float32), "z": normal((2, 3)).astype(np.float32)},
-        "copy": lambda: {"x": normal((2, 2)).astype(np.float32)},
-    }[name]()
+
+    def floats(*shape: int) -> Array:
+        return generator.standard_normal(shape).astype(np.float32)
+
+    every: dict[str, dict[str, Array]] = {
+        "product": {"x": floats(5, 3)},
+        "bytes": {side: generator.integers(0, 256, 7).astype(np.uint8) for side in "ab"},
+        "doubles": {"x": generator.standard_normal((2, 130))},
+        "loop": {"x": floats(2, 3), "m": np.array(5)},
+        "branch": {"x": floats(4), "b": np.array(True)},
+        "scan": {"s": floats(3), "x": floats(6, 3)},
+        "gather": {"x": floats(4, 2), "i": np.array([0, -1, 2])},
+        "empty": {"x": floats(0, 3), "z": floats(2, 3)},
+        "copy": {"x": floats(2, 2)},
+    }
+    return every[name]

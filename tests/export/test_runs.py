@@ -92,13 +92,13 @@ def product(tmp_path: Path) -> LoadedLibrary:
 
 def call(library: LoadedLibrary, shift: int = 0, size: int = 0, x: int = 0, y: int = 0) -> int:
     """The outcome of a call whose memory is moved, whose arena has fewer bytes, or whose pointers are moved (-1: null)."""
-    memories = {"x": GuardedMemory(128, at_end=False), "y": GuardedMemory(128, at_end=False)}
+    memories = [GuardedMemory(128, at_end=False) for _ in range(2)]
     arena = GuardedMemory(library.compiled.arena_bytes + 64, at_end=False)
-    places = [
+    inputs, outputs = (
         (ctypes.c_void_p * 1)(None if move < 0 else memory.address + move)
-        for memory, move in zip(memories.values(), (x, y), strict=True)
-    ]
-    return library.call(*places, arena.address + shift, library.compiled.arena_bytes - size)
+        for memory, move in zip(memories, (x, y), strict=True)
+    )
+    return library.call(inputs, outputs, arena.address + shift, library.compiled.arena_bytes - size)
 
 
 def test_memory_that_does_not_fit_is_refused(product: LoadedLibrary) -> None:

@@ -67,6 +67,20 @@ CALLS: dict[str, Callable[[], Call]] = {
         public_tools.compile,
         {"model": model(), "target": "m.sdx", "precision": "float32", "processor": None},
     ),
+    "compile_library": lambda: Call(
+        public_tools.compile_library,
+        {
+            "model": model(),
+            "folder": "library",
+            "emit": "object",
+            "prefix": "net",
+            "weights_file": False,
+            "processor": None,
+            "precision": "float32",
+            "dims": {"N": 2},
+            "constants": {},
+        },
+    ),
     "convert_partially": lambda: Call(
         public_tools.convert_partially, {"model": model(), "opset": 22, "sets": {"": 22}, "ir_version": 11}
     ),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sardonyx._src.arguments import require_choice, require_mapping, require_path, require_text
+from sardonyx._src.arguments import require_choice, require_flag, require_mapping, require_path, require_text
 from sardonyx._src.compile.linker.features import machine_of
 from sardonyx._src.compile.llvm.jit import compile_target
 from sardonyx._src.compile.program import EXACT, Precision
@@ -59,6 +59,7 @@ def compile_library(
     require_choice("emit", emit, EMITS)
     require_text("prefix", prefix)
     require_prefix(prefix)
+    require_flag("weights_file", weights_file)
     if processor is not None:
         require_text("processor", processor)
     if dims is not None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from sardonyx._src.compile.program.encoding.executable import Executable
 from sardonyx._src.dataclass import dataclass
+from sardonyx._src.export.binding import binding_text
 from sardonyx._src.export.formats import Emit
 from sardonyx._src.export.formats.archive import archive_content
 from sardonyx._src.export.formats.elf_parts import Content
@@ -28,6 +30,7 @@ class CompiledLibrary:
     interface: its inputs and outputs.
     header, library: the paths of the header and of the object, archive or shared library.
     weights: the path of the file of weights; None if the library has them.
+    binding: the path of the module of Python for a shared library; None for another one.
     arena_bytes: the size of the arena of a run.
     code_bytes: the size of the code.  data_bytes: of its read-only data, weights included.
     """
@@ -36,6 +39,7 @@ class CompiledLibrary:
     header: Path
     library: Path
     weights: Path | None
+    binding: Path | None
     arena_bytes: int
     code_bytes: int
     data_bytes: int
@@ -43,7 +47,11 @@ class CompiledLibrary:
     @property
     def paths(self) -> tuple[Path, ...]:
         """All files that were written."""
-        return (self.header, self.library, *(() if self.weights is None else (self.weights,)))
+        return (
+            self.header,
+            self.library,
+            *(path for path in (self.weights, self.binding) if path is not None),
+        )
 
 
 class Library:
@@ -69,31 +77,24 @@ class Library:
         self.facts = LibraryFacts(prefix, description, interface, self.tables.arena_bytes, weight_bytes)
 
     def write(self, folder: Path, emit: Emit) -> CompiledLibrary:
-        """Writes all files; they appear together when they are complete."""
-        os.makedirs(folder, exist_ok=True)
-        name = {
-            "object": f"{self.prefix}.o",
-            "static": f"lib{self.prefix}.a",
-            "shared": f"lib{self.prefix}.so",
-        }[emit]
-        contents = {
-            f"{self.prefix}.h": Content.of(header_text(self.facts).encode()),
-            name: self.content(emit, name),
-        }
-        weights = f"{self.prefix}.weights"
-        if self.passes_weights:
+        """Writes all files."""
+        prefix = self.prefix
+        name = {"object": f"{prefix}.o", "static": f"lib{prefix}.a", "shared": f"lib{prefix}.so"}[emit]
+        header = f"{prefix}.h"
+        weights = f"{prefix}.weights" if self.passes_weights else None
+        binding = f"{prefix}.py" if emit == "shared" else None
+        contents = {header: Content.of(header_text(self.facts).encode()), name: self.content(emit, name)}
+        if weights is not None:
             contents[weights] = Content(self.weights.size, self.weights.chunks())
-        with Staging(os.fspath(folder), FILE_MODE) as staging:
-            for file_name, content in contents.items():
-                with staging.create([file_name]) as file:
-                    for chunk in content.chunks:
-                        file.write(chunk)
-            staging.commit()
+        if binding is not None:
+            contents[binding] = Content.of(binding_text(self.facts, name, weights).encode())
+        write_files(folder, contents)
         return CompiledLibrary(
             self.facts.interface,
-            folder / f"{self.prefix}.h",
+            folder / header,
             folder / name,
-            folder / weights if self.passes_weights else None,
+            None if weights is None else folder / weights,
+            None if binding is None else folder / binding,
             self.tables.arena_bytes,
             len(self.code.image),
             self.tables.size,
@@ -110,3 +111,14 @@ class Library:
                 )
             case "shared":
                 return shared_content(self.code, data, name)
+
+
+def write_files(folder: Path, contents: Mapping[str, Content]) -> None:
+    """Writes files into a folder; they appear together when they are complete."""
+    os.makedirs(folder, exist_ok=True)
+    with Staging(os.fspath(folder), FILE_MODE) as staging:
+        for name, content in contents.items():
+            with staging.create([name]) as file:
+                for chunk in content.chunks:
+                    file.write(chunk)
+        staging.commit()

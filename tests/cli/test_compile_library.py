@@ -60,7 +60,9 @@ def test_the_folder_has_the_name_of_the_model(path: Path, capsys: Streams) -> No
     assert main([*words, "--json"]) == 0
     summary = json.loads(capsys.readouterr().out)
     names = [Path(name) for name in summary["paths"]]
-    assert names == [path.parent / "m" / name for name in ("model.h", "libmodel.so", "model.weights", "model.py")]
+    assert names == [
+        path.parent / "m" / name for name in ("model.h", "libmodel.so", "model.weights", "model.py")
+    ]
     assert summary["arena_bytes"] % 64 == 0 and summary["code_bytes"] > 0
 
 

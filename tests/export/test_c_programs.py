@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -19,6 +20,7 @@ from sardonyx._src.export.interface import Port
 from sardonyx._src.export.library import CompiledLibrary
 from sardonyx._src.ir import Array
 
+ROOT = Path(__file__).resolve().parents[2]
 C = ["gcc", "-std=c89", "-pedantic", "-Wall", "-Wextra", "-Werror"]
 CPP = ["g++", "-std=c++98", "-pedantic", "-Wall", "-Wextra", "-Werror", "-x", "c++"]
 COMPILERS = {"c": C, "c++": CPP}
@@ -185,3 +187,22 @@ def test_no_symbol_is_undefined_and_all_begin_with_the_prefix(emit: Emit, tmp_pa
         ["nm", "-u", library.library], check=True, capture_output=True, text=True
     ).stdout
     assert " U " not in undefined
+
+
+def test_the_program_of_the_page_is_one_of_c(tmp_path: Path) -> None:
+    blocks = re.findall(
+        r"^```c\n(.*?)^```", (ROOT / "docs/how_to/embed_in_c.md").read_text(), re.MULTILINE | re.DOTALL
+    )
+    (tmp_path / "main.c").write_text("".join(blocks))
+    model = ROOT / "examples/digits/digits.onnx"
+    library = compile_library(model, tmp_path, prefix="digits", dims={"N": 1})
+    words = [*C, "main.c", str(library.library), "-o", "main"]
+    subprocess.run(words, cwd=tmp_path, check=True, capture_output=True, text=True)
+    images = np.load(ROOT / "examples/digits/test.npz")["image"][:20]
+    session = sx.Session(model)
+    for image in images:
+        text = " ".join(map(str, image))
+        run = subprocess.run([tmp_path / "main"], input=text, check=True, capture_output=True, text=True)
+        outputs = session.run({"image": image[None]})
+        digit = int(outputs["digit"][0])
+        assert run.stdout == f"{digit}: {outputs['probability'][0, digit]:.4f}\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 
 from sardonyx._src.compile.codegen import Target
@@ -19,6 +20,7 @@ from sardonyx._src.export.entry_points import entry_module
 from sardonyx._src.export.run_function import run_module
 
 ENTRY_POINTS = ("run", "error_text")  # after the prefix
+FLAGS_OFFSET = 48  # in the header of an ELF file, of the processor's flags, such as the calling convention
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +60,8 @@ def link_code(kernels: Sequence[Kernel], target: Target, prefix: str, *, passes_
         link.append_object(image, ElfObject(data))
     assert not image.slots, f"code of a library calls {[*image.slots]}"
     exported = tuple(f"{prefix}_{name}" for name in ENTRY_POINTS)
-    header = ElfObject(objects[-1])
-    return Code(bytes(image.code), image.functions, exported, header.machine, header.flags)
+    (flags,) = struct.unpack_from("<I", objects[-1], FLAGS_OFFSET)
+    return Code(bytes(image.code), image.functions, exported, ElfObject(objects[-1]).machine, flags)
 
 
 def compiled(module: Module, target: Target) -> bytes:

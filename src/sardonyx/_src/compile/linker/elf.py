@@ -64,7 +64,6 @@ class ElfObject:
         assert data.startswith(MAGIC), "expected an ELF64 object"
         self.data = data
         self.machine: int = struct.unpack_from("<H", data, 18)[0]
-        self.flags: int = struct.unpack_from("<I", data, 48)[0]  # of the processor, as the calling convention
         self.headers, _, _, _, _, self.header_size, count, _ = HEADER.unpack_from(data, 40)
         self.sections = [parse_section(data, self.section_header(i)) for i in range(count)]
         self.symbols = [

@@ -59,7 +59,7 @@ def test_a_library_has_the_bits_of_x86(machine: Machine, processor: str, name: s
     qemu = [ROOTS / "qemu/usr/bin" / f"qemu-{machine.architecture}", "-cpu", machine.cpu]
     python = ROOTS / machine.architecture / "usr/bin" / f"python{PYTHON}"
     variables = {"PATH": os.environ["PATH"], **machine.root_variables(""), "PYTHONPATH": ""}
-    words = [*qemu, python, "-S", "-c", PROGRAM, tmp_path]
+    words = [*map(str, qemu), str(python), "-S", "-c", PROGRAM, str(tmp_path)]
     done = subprocess.run(words, env=variables, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     expected = sx.Session(model, engine="native", threads=1).run(feeds)

@@ -13,7 +13,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.export.functions import compile_library
 from sardonyx._src.export.header import LibraryFacts, comment, header_text
-from sardonyx._src.export.interface import Interface, Port, c_names
+from sardonyx._src.export.interface import LibraryInterface, Port, c_names
 
 needs_libraries = pytest.mark.skipif(
     saved_program_machine() is None, reason="libraries are not compiled here"
@@ -51,7 +51,7 @@ def test_ports_have_the_types_of_c() -> None:
 
 def test_the_header_states_sizes_and_types() -> None:
     ports = (Port("x", "x", DataType.FLOAT, (2, 3)),), (Port("n", "n", DataType.INT64, ()),)
-    text = header_text(LibraryFacts("net", "g", Interface(*ports), 128, 64))
+    text = header_text(LibraryFacts("net", "g", LibraryInterface(*ports), 128, 64))
     for line in (
         "#define NET_ARENA_BYTES 128UL",
         "#define NET_WEIGHT_BYTES 64UL",
@@ -67,7 +67,7 @@ def test_the_header_states_sizes_and_types() -> None:
 
 
 def test_a_model_without_inputs_has_a_struct_with_a_member() -> None:
-    text = header_text(LibraryFacts("net", "g", Interface((), ()), 128, None))
+    text = header_text(LibraryFacts("net", "g", LibraryInterface((), ()), 128, None))
     assert text.count("void *none;") == 2
 
 

@@ -17,7 +17,7 @@ from sardonyx._src.errors import SardonyxError
 from sardonyx._src.export.formats import EMITS, Emit
 from sardonyx._src.export.image import link_code
 from sardonyx._src.export.interface import interface_of, require_static_tensors
-from sardonyx._src.export.library import CompiledLibrary, Library
+from sardonyx._src.export.library import CompiledLibrary, LibraryContents
 from sardonyx._src.export.preparation import compile_for_library, fix_inputs, require_prefix
 from sardonyx._src.export.refusals import require_kernels
 from sardonyx._src.grad.runnable import without_gradient_nodes
@@ -74,7 +74,9 @@ def compile_library(
     return library.write(Path(folder), emit)
 
 
-def build_library(model: Model, prefix: str, precision: Precision, *, passes_weights: bool) -> Library:
+def build_library(
+    model: Model, prefix: str, precision: Precision, *, passes_weights: bool
+) -> LibraryContents:
     """The library of a model with fixed sizes, for the class for which this context compiles.
 
     passes_weights: whether the caller passes the weights.
@@ -90,4 +92,4 @@ def build_library(model: Model, prefix: str, precision: Precision, *, passes_wei
         interface = interface_of(model.graph, executable.program)
         code = link_code(executable.program.kernels, target, prefix, passes_weights=passes_weights)
     description = f"{model.graph.name or 'a model'}, for {target.class_name or target.cpu}"
-    return Library(executable, interface, code, prefix, description, passes_weights=passes_weights)
+    return LibraryContents(executable, interface, code, prefix, description, passes_weights=passes_weights)

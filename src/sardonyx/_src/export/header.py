@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.export import layout, outcomes
-from sardonyx._src.export.interface import Interface, Port
+from sardonyx._src.export.interface import LibraryInterface, Port
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class LibraryFacts:
 
     prefix: str
     description: str
-    interface: Interface
+    interface: LibraryInterface
     arena_bytes: int
     weight_bytes: int | None
 

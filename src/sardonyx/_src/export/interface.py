@@ -71,7 +71,7 @@ class Port:
 
 
 @dataclass(frozen=True, slots=True)
-class Interface:
+class LibraryInterface:
     """The inputs and outputs of a library, in the order of the model."""
 
     inputs: tuple[Port, ...]
@@ -113,7 +113,7 @@ def require_static_tensors(graph: Graph) -> None:
         )
 
 
-def interface_of(graph: Graph, program: Program) -> Interface:
+def interface_of(graph: Graph, program: Program) -> LibraryInterface:
     """The interface of a model whose outputs the program computes, all of them by kernels."""
     inputs = []
     for value in fed_inputs(graph):
@@ -127,7 +127,7 @@ def interface_of(graph: Graph, program: Program) -> Interface:
         tensor = tensors[name]
         assert tensor is not None, "kernels compute all outputs"
         outputs.append((name, tensor.dtype, tensor.shape))
-    return Interface(ports_of(inputs), ports_of(outputs))
+    return LibraryInterface(ports_of(inputs), ports_of(outputs))
 
 
 def ports_of(values: Sequence[tuple[str, DataType, Sequence[object]]]) -> tuple[Port, ...]:

@@ -16,7 +16,7 @@ from sardonyx._src.export.formats.relocatable import object_content
 from sardonyx._src.export.formats.shared_object import shared_content
 from sardonyx._src.export.header import LibraryFacts, header_text
 from sardonyx._src.export.image import Code
-from sardonyx._src.export.interface import Interface
+from sardonyx._src.export.interface import LibraryInterface
 from sardonyx._src.export.tables import Weights, make_tables
 from sardonyx._src.io.saving.staging import Staging
 
@@ -35,7 +35,7 @@ class CompiledLibrary:
     code_bytes: the size of the code.  data_bytes: of its read-only data, weights included.
     """
 
-    interface: Interface
+    interface: LibraryInterface
     header: Path
     library: Path
     weights: Path | None
@@ -54,13 +54,13 @@ class CompiledLibrary:
         )
 
 
-class Library:
+class LibraryContents:
     """A library before it is written."""
 
     def __init__(
         self,
         executable: Executable,
-        interface: Interface,
+        interface: LibraryInterface,
         code: Code,
         prefix: str,
         description: str,

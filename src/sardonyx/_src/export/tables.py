@@ -20,7 +20,7 @@ from sardonyx._src.compile.program.steps.program import Program
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.errors import InputError
 from sardonyx._src.export import layout
-from sardonyx._src.export.interface import Interface
+from sardonyx._src.export.interface import LibraryInterface
 from sardonyx._src.ir import Array
 from sardonyx._src.ops.run_values import RunLimits
 from sardonyx._src.runtime.limits.cache_shares import choose_level
@@ -82,7 +82,7 @@ class Tables:
 
 def make_tables(
     executable: Executable,
-    interface: Interface,
+    interface: LibraryInterface,
     weights: Weights,
     functions: Mapping[str, int],
     *,
@@ -154,7 +154,7 @@ class SlotPlaces:
         self,
         program: Program,
         encoding: Encoding,
-        interface: Interface,
+        interface: LibraryInterface,
         weights: Weights,
         functions: Mapping[str, int],
     ) -> None:

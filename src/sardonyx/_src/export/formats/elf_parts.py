@@ -50,7 +50,7 @@ class Section:
     address: int = 0
 
 
-class StringTable:
+class ElfStrings:
     """A table of strings, each with its offset; the first is empty."""
 
     def __init__(self, strings: Iterable[str]) -> None:
@@ -60,7 +60,7 @@ class StringTable:
             self.data += string.encode() + b"\0"
 
 
-def section_headers(sections: Sequence[Section], names: StringTable) -> bytes:
+def section_headers(sections: Sequence[Section], names: ElfStrings) -> bytes:
     """The headers of sections, after that of the empty section."""
     table = bytearray(SECTION.size)
     for s in sections:

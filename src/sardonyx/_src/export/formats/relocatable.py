@@ -5,7 +5,7 @@ from __future__ import annotations
 from sardonyx._src.compile.linker.elf import EM_AARCH64, EM_RISCV, EM_X86_64, RELOCATION, SECTION, SYMBOL
 from sardonyx._src.export import layout
 from sardonyx._src.export.formats import elf_parts as elf
-from sardonyx._src.export.formats.elf_parts import Content, Section, StringTable
+from sardonyx._src.export.formats.elf_parts import Content, ElfStrings, Section
 from sardonyx._src.export.image import Code
 
 CODE_ALIGN = 4096  # instructions of AArch64 have distances in pages of this size
@@ -22,7 +22,7 @@ NO_EXECUTABLE_STACK = ".note.GNU-stack"
 
 def object_content(code: Code, data: Content) -> Content:
     """The object of a library."""
-    strings = StringTable(code.exported)
+    strings = ElfStrings(code.exported)
     symbols = bytearray(elf.symbol(0, elf.STB_LOCAL, elf.STT_NOTYPE, 0, 0))
     symbols += elf.symbol(0, elf.STB_LOCAL, elf.STT_SECTION, DATA_SECTION, 0)
     symbols += elf.symbol(0, elf.STB_LOCAL, elf.STT_SECTION, CODE_SECTION, 0)
@@ -54,7 +54,7 @@ def object_content(code: Code, data: Content) -> Content:
 
 def assemble(code: Code, parts: list[Section]) -> Content:
     """The file of an object's sections, to which the names of sections are added."""
-    names = StringTable([*(part.name for part in parts), ".shstrtab"])
+    names = ElfStrings([*(part.name for part in parts), ".shstrtab"])
     parts = [*parts, Section(".shstrtab", elf.SHT_STRTAB, 0, Content.of(bytes(names.data)))]
     sections, end = [], elf.HEADER_BYTES
     for part in parts:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from sardonyx._src.compile.linker.elf import EM_AARCH64, SECTION, SYMBOL
 from sardonyx._src.export import layout
 from sardonyx._src.export.formats import elf_parts as elf
-from sardonyx._src.export.formats.elf_parts import Content, Section, StringTable
+from sardonyx._src.export.formats.elf_parts import Content, ElfStrings, Section
 from sardonyx._src.export.image import Code
 
 TAG = struct.Struct("<QQ")
@@ -31,7 +31,7 @@ SYMBOLS_SECTION, STRINGS_SECTION, CODE_SECTION = 1, 2, 5  # indices
 def shared_content(code: Code, data: Content, name: str) -> Content:
     """The shared library of a program.  name: of the file, under which programs that are linked with it look for it."""
     page = PAGES.get(code.machine, SMALL_PAGE)
-    strings = StringTable([*code.exported, name])
+    strings = ElfStrings([*code.exported, name])
     count = 1 + len(code.exported)
     hashes = hash_table(count)
     sizes = (
@@ -103,7 +103,7 @@ def dynamic_section(tags: Mapping[int, int]) -> bytes:
     return b"".join(TAG.pack(tag, value) for tag, value in {**tags, 0: 0}.items())
 
 
-def dynamic_symbols(code: Code, strings: StringTable, code_at: int) -> bytes:
+def dynamic_symbols(code: Code, strings: ElfStrings, code_at: int) -> bytes:
     """The entry points, after the empty symbol."""
     table = bytearray(SYMBOL.size)
     for name in code.exported:
@@ -120,7 +120,7 @@ def hash_table(count: int) -> bytes:
 
 def assemble(code: Code, sections: list[Section], segments: list[tuple[int, int, int, int, int]]) -> Content:
     """The file of sections and segments (kind, permissions, place, size, alignment)."""
-    names = StringTable([*(section.name for section in sections), ".shstrtab"])
+    names = ElfStrings([*(section.name for section in sections), ".shstrtab"])
     last = sections[-1]
     end = last.offset + last.content.size
     sections.append(elf.placed(Section(".shstrtab", elf.SHT_STRTAB, 0, Content.of(bytes(names.data))), end))

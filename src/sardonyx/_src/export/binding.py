@@ -117,6 +117,5 @@ def table(ports: Sequence[Port]) -> str:
     rows = {}
     for port in ports:
         dims = (*port.shape, 2) if port.dtype.is_complex else port.shape
-        size = port.dtype.numpy.itemsize // (2 if port.dtype.is_complex else 1)
-        rows[port.name] = (FORMATS[port.c_type], size, dims)
+        rows[port.name] = (FORMATS[port.c_type], port.element_bytes, dims)
     return repr(rows)

@@ -89,7 +89,7 @@ def build_library(
         executable = compile_for_host(model, precision=precision)
         refuse_c_functions(executable.program)
         require_kernels(executable.program)
-        interface = interface_of(model.graph, executable.program)
+        interface = interface_of(model.graph, executable)
         code = link_code(executable.program.kernels, target, prefix, passes_weights=passes_weights)
     description = f"{model.graph.name or 'a model'}, for {target.class_name or target.cpu}"
     return LibraryContents(executable, interface, code, prefix, description, passes_weights=passes_weights)

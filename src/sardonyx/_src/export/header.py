@@ -85,7 +85,8 @@ def struct_lines(name: str, ports: Sequence[Port], qualifier: str) -> Iterator[s
     yield f"typedef struct {name} {{"
     for port in ports:
         sizes = ", ".join(map(str, port.shape))
-        yield f"    {qualifier}{port.c_type} *{port.c_name}; /* {comment(port.name)}: {port.dtype.text} [{sizes}] */"
+        aligned = f", aligned to {port.alignment} bytes" if port.alignment > port.element_bytes else ""
+        yield f"    {qualifier}{port.c_type} *{port.c_name}; /* {comment(port.name)}: {port.dtype.text} [{sizes}]{aligned} */"
     if not ports:
         yield f"    {qualifier}void *none;"
     yield f"}} {name};"

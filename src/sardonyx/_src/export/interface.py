@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 
-from sardonyx._src.compile.program.steps.program import Program
+from sardonyx._src.compile.program.encoding.executable import Executable
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
@@ -32,6 +32,7 @@ C_TYPES = {
     DataType.INT2: "int8_t",
 }
 BYTE_TYPE = "uint8_t"  # of all other element types
+MAX_ELEMENT_BYTES = 8  # of a C type
 KEYWORDS = frozenset(  # of C23 (6.4.1) and C++20 ([lex.key], [lex.digraph])
     "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class co_await "
     "co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype default delete do "
@@ -47,12 +48,14 @@ class Port:
     """An input or output.
 
     name: in the model.  c_name: the member of the struct.  shape: its sizes, all of them numbers.
+    lends_memory: whether a run keeps intermediate tensors of any type in an output until it is written.
     """
 
     name: str
     c_name: str
     dtype: DataType
     shape: tuple[int, ...]
+    lends_memory: bool = False
 
     @property
     def c_type(self) -> str:
@@ -64,10 +67,15 @@ class Port:
         return math.prod(self.shape) * (2 if self.dtype.is_complex else 1)
 
     @property
+    def element_bytes(self) -> int:
+        """The size of an element of the C type."""
+        return self.dtype.numpy.itemsize // (2 if self.dtype.is_complex else 1)
+
+    @property
     def alignment(self) -> int:
-        """The alignment of the C type in bytes; 0 for a tensor without elements, to which no pointer is needed."""
-        size = self.dtype.numpy.itemsize // (2 if self.dtype.is_complex else 1)
-        return size if self.c_elements else 0
+        """The alignment that a pointer must have, in bytes; 0 for a tensor without elements, which needs none."""
+        least = MAX_ELEMENT_BYTES if self.lends_memory else self.element_bytes
+        return least if self.c_elements else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,28 +121,28 @@ def require_static_tensors(graph: Graph) -> None:
         )
 
 
-def interface_of(graph: Graph, program: Program) -> LibraryInterface:
-    """The interface of a model whose outputs the program computes, all of them by kernels."""
+def interface_of(graph: Graph, executable: Executable) -> LibraryInterface:
+    """The interface of a model whose outputs are all computed by kernels."""
     inputs = []
     for value in fed_inputs(graph):
-        assert isinstance(value.type, TensorType) and value.type.shape is not None, (
-            "the inputs have been checked"
-        )
-        inputs.append((value.name, value.type.dtype, value.type.shape))
-    tensors = {value.name: tensor for value, tensor in program.outputs.items()}
+        assert isinstance(value.type, TensorType) and value.type.shape is not None, "inputs have been checked"
+        inputs.append((value.name, value.type.dtype, value.type.shape, False))
+    lenders = {loan.output for loan in executable.plan.loans.values()}
+    tensors = {value.name: tensor for value, tensor in executable.program.outputs.items()}
     outputs = []
     for name in dict.fromkeys(value.name for value in graph.outputs):
         tensor = tensors[name]
         assert tensor is not None, "kernels compute all outputs"
-        outputs.append((name, tensor.dtype, tensor.shape))
+        outputs.append((name, tensor.dtype, tensor.shape, tensor.buffer in lenders))
     return LibraryInterface(ports_of(inputs), ports_of(outputs))
 
 
-def ports_of(values: Sequence[tuple[str, DataType, Sequence[object]]]) -> tuple[Port, ...]:
-    names = c_names(name for name, _, _ in values)
+def ports_of(values: Sequence[tuple[str, DataType, Sequence[object], bool]]) -> tuple[Port, ...]:
+    """The ports of names, element types and sizes, and whether they lend memory."""
+    names = c_names(name for name, *_ in values)
     return tuple(
-        Port(name, c_name, dtype, tuple(dim for dim in shape if isinstance(dim, int)))
-        for c_name, (name, dtype, shape) in zip(names, values, strict=True)
+        Port(name, c_name, dtype, tuple(dim for dim in shape if isinstance(dim, int)), lends)
+        for c_name, (name, dtype, shape, lends) in zip(names, values, strict=True)
     )
 
 

@@ -66,7 +66,7 @@ def add_library_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--weights-file",
         action="store_true",
-        help="write the weights to a file of their own, which the caller maps",
+        help="weights are in a file of their own, which the caller maps, and not in the library",
     )
     parser.add_argument(
         "--dim",

@@ -76,6 +76,7 @@ def test_the_folder_has_the_name_of_the_model(path: Path, capsys: Streams) -> No
         (["--emit", "static", "--prefix", "2"], "prefix must be an identifier"),
         (["--emit", "static", "--dim", "N=3"], "may be constants of the library: 'axes'"),
         (["-o", "folder/"], "must end in .sdx without --emit"),
+        (["-o", "/"], "must end in .sdx without --emit"),
     ],
 )
 def test_options_that_do_not_fit_are_usage_errors(

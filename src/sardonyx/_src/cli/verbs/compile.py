@@ -100,7 +100,7 @@ def run_session_file(args: argparse.Namespace, model: Model) -> int:
     if given:
         raise InputError(f"{given[0]} requires --emit; got none; add --emit static", name=given[0])
     out = str(Path(args.model).with_suffix(".sdx")) if args.out is None else args.out
-    if not is_stream(out) and Path(out).suffix != ".sdx":
+    if os.path.isdir(out) or (not is_stream(out) and Path(out).suffix != ".sdx"):
         raise InputError(f"--out must end in .sdx without --emit; got {out}", name="--out")
     with progress(1, "opening the model", sessions=True):
         write_file(out, lambda path: save_compiled(model, Path(path), args.precision, args.target))
@@ -115,7 +115,7 @@ def run_library(args: argparse.Namespace, model: Model) -> int:
     from sardonyx._src.export.functions import compile_library  # lazy: a .sdx file needs none of it
 
     folder = str(Path(args.model).with_suffix("")) if args.out is None else args.out
-    if is_stream(folder) and not os.path.isdir(folder) or Path(folder).suffix == ".sdx":
+    if (is_stream(folder) and not os.path.isdir(folder)) or Path(folder).suffix == ".sdx":
         raise InputError(f"--out must be a folder with --emit; got {folder}", name="--out")
     ports = [SessionValue(value.name, value.type) for value in model.graph.inputs]
     with progress(1, "compiling", sessions=True):

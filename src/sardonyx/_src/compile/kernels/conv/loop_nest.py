@@ -123,6 +123,7 @@ class ReductionBlock:
     first_channel: the first channel, counted through all channel groups.
     weights: the address of the weights of the block.
     is_first, is_last: whether the block is the first, or the last one, of the reduction.
+    share: the bytes of the next block of weights that each row block prefetches for each term.
     """
 
     first_tap: LLVMValue
@@ -132,6 +133,7 @@ class ReductionBlock:
     weights: str
     is_first: LLVMValue
     is_last: LLVMValue
+    share: LLVMValue
 
 
 def emit_convolution(conv: Convolution, source: RowSource) -> None:
@@ -184,7 +186,10 @@ def reduction_block(conv: Convolution, unit: ConvUnit, tap: LLVMValue, channel: 
     is_last = (tap + taps >= size["taps"]) & (channel + channels >= size["channels"])
     start = b.gep(unit.weights, (tap * size["channels"] + channel) * conv.m.panel_row)
     first_channel, is_first = channels_before + channel, (tap + channel).eq(0)
-    return ReductionBlock(tap, taps, first_channel, channels, start, is_first, is_last)
+    num_blocks = count_blocks(b, conv.m.tile, b.load(conv.row_group.num_rows))
+    num_blocks = b.select(num_blocks < 1, b.constant(1, I64), num_blocks)  # an image without pixels has none
+    share = b.min(share_bytes(b, conv.m.panel_row * F32.bits // 8, num_blocks), CACHE_LINE_BYTES)
+    return ReductionBlock(tap, taps, first_channel, channels, start, is_first, is_last, share)
 
 
 def emit_tile(
@@ -252,9 +257,7 @@ def next_share(
     """
     b, m = conv.b, conv.m
     num_terms = reduction.num_taps * reduction.num_channels
-    num_blocks = count_blocks(b, m.tile, b.load(conv.row_group.num_rows))
-    row_bytes = m.panel_row * F32.bits // 8
-    share = b.min(share_bytes(b, row_bytes, num_blocks), CACHE_LINE_BYTES)
+    share = reduction.share
     next_weights = b.gep(reduction.weights, num_terms * m.panel_row)
     address = b.gep(next_weights, block.index * num_terms * share, "i8")
     if source.next_input_address is None:

@@ -42,11 +42,11 @@ def pixel_addresses(
 ) -> list[str]:
     """The addresses of a channel of the pixels of a block."""
     # Lazy: only the text of a kernel needs it.
-    from sardonyx._src.compile.kernels.gemm.tile.microkernel import clamp_row
+    from sardonyx._src.compile.kernels.gemm.tile.microkernel import clamped_rows
 
     b, stride = conv.b, conv.size["pixel_stride"]
     first = b.gep(conv.x, b.load(base) + block.first_row * stride + channel)
-    return [b.gep(first, clamp_row(b, r, block.num_rows) * stride) for r in range(rows)]
+    return [b.gep(first, row * stride) for row in clamped_rows(conv.m, rows, block.num_rows)]
 
 
 def next_pixel_address(conv: Convolution, base: MemoryLocation, block: RowBlock) -> str:

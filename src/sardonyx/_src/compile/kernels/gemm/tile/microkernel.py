@@ -113,6 +113,13 @@ def is_cheap(epilogue: Epilogue, target: Target) -> bool:
     )
 
 
+def clamped_rows(m: Microkernel, rows: int, num_rows: LLVMValue) -> list[LLVMValue]:
+    """The numbers of the first `rows` rows of a tile, in code for as many rows (`clamp_row`)."""
+    if m.tile.is_exact(rows):
+        return [m.b.constant(row, I64) for row in range(rows)]
+    return [clamp_row(m.b, row, num_rows) for row in range(rows)]
+
+
 def clamp_row(b: KernelBuilder, row: int, num_rows: LLVMValue) -> LLVMValue:
     """A row of a tile, clamped to the last of the `num_rows` rows that exist, so that surplus rows read readable memory.
 

@@ -63,6 +63,10 @@ class RegisterTile:
         """Whether there is code for one row less than a full tile, so that `loop_row_blocks` may even blocks out."""
         return self.rows - 1 in self.row_counts
 
+    def is_exact(self, rows: int) -> bool:
+        """Whether code for `rows` rows never has surplus rows, because there is code for one row less."""
+        return rows == 1 or rows - 1 in self.row_counts
+
     def computed_rows(self, rows: int) -> int:
         """The cost of a product of `rows` rows, as a number of rows at full speed; blocks are as in `loop_row_blocks`.
 

@@ -55,7 +55,7 @@ from sardonyx._src.compile.kernels.gemm.tile.quantized_rows import (
     match_quantized_result,
     saturate_vector,
 )
-from sardonyx._src.compile.kernels.loops.vectors import load_if
+from sardonyx._src.compile.kernels.loops.vectors import load_if, load_window_vector
 from sardonyx._src.compile.program import Kernel, Step, TensorView, Window
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
@@ -162,11 +162,8 @@ def load_bytes(
     """Loads a vector of bytes; lanes outside the mask are the zero point."""
     if mask is None:
         return b.load(memory)
-    if b.target.lanes == 1:
-        zero = b.constant(0, memory.type) if zero_point is None else zero_point
-        return load_if(b, mask, memory, zero)
-    loaded = b.masked_load(mask, memory)
-    return loaded if zero_point is None else b.select(mask, loaded, zero_point)
+    zero = b.constant(0, memory.type) if zero_point is None else zero_point
+    return load_window_vector(b, memory, mask, zero)
 
 
 def extend(value: LLVMValue) -> LLVMValue:

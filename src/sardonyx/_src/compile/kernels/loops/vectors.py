@@ -89,6 +89,37 @@ def load_if(
     return b.load(slot)
 
 
+def load_window_vector(
+    b: KernelBuilder, memory: MemoryLocation, mask: LLVMValue, otherwise: LLVMValue
+) -> LLVMValue:
+    """Loads a vector of a window, which mostly is inside or outside of an image as a whole; `otherwise` where the mask is not set.
+
+    Where the target has no masks for bytes, and a masked load is a branch for each lane, only partial vectors are loaded so,
+    to the stack.
+    """
+    vector_type = memory.type
+    if vector_type.lanes == 1:
+        return load_if(b, mask, memory, otherwise)
+    if has_masks(vector_type):
+        return b.select(mask, b.masked_load(mask, memory), otherwise)
+    i1, copy = LLVMType("i1"), b.new_slot("copy", vector_type)
+    is_whole = b.call_intrinsic("vector.reduce.and", mask, result_type=i1)
+    with b.if_then(is_whole.eq(0)):
+        b.store(copy, otherwise)
+        with b.if_then(b.call_intrinsic("vector.reduce.or", mask, result_type=i1)):
+            b.store(copy, b.select(mask, b.masked_load(mask, memory), otherwise))
+    address = b.select_pointer(is_whole, memory.name, copy.name)
+    return b.load(MemoryLocation(address, vector_type))
+
+
+def has_masks(vector_type: LLVMType) -> bool:
+    """Whether the part of a vector that a mask selects is loaded and stored without a branch for each lane.
+
+    AVX-512 has masks for all elements, AVX2 for those of 32 bits; vectors of 4 lanes, which have none, count as those of AVX2.
+    """
+    return vector_type.lanes >= MASK_REGISTER_LANES or (vector_type.lanes > 1 and vector_type.bits == 32)
+
+
 def load_splat(b: KernelBuilder, address: str) -> LLVMValue:
     """The float at an address in every lane (a broadcast load)."""
     return b.splat(b.load(MemoryLocation(address, LLVMType("float"))), b.target.lanes)

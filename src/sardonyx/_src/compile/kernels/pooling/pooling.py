@@ -50,7 +50,7 @@ from sardonyx._src.compile.kernels.epilogue import (
     epilogue_arguments,
     epilogue_parameters,
 )
-from sardonyx._src.compile.kernels.loops.vectors import i64, load_typed, store_vector
+from sardonyx._src.compile.kernels.loops.vectors import i64, load_window_vector, store_vector
 from sardonyx._src.compile.program import Kernel, Step, TensorView, Window
 from sardonyx._src.dataclass import dataclass
 
@@ -142,8 +142,8 @@ def pooling_module(
     num_totals = len(tile.columns) if tile.is_unrolled else tile.pixels
     totals = [b.new_slot("sum", inputs) for _ in range(num_totals)]
     padding = algorithm.padding_value(element)
-    load = partial(load_typed, b, inputs, masked_value=padding)
     identity = b.constant(padding, inputs)
+    load = partial(load_input, b, identity)
     with loop_output_rows(b, window) as row:
         counted_rows = count_tap_rows(b, window, row, algorithm)
         with loop_tiles(b, window) as (column, left):
@@ -164,6 +164,12 @@ def pooling_module(
                         value = apply_epilogue(b, y, value, first + pixel, vector.channel, mask)
                     store_vector(b, value, pixel_address(b, y, first + pixel, vector.channel), mask)
     return b.build_module(name)
+
+
+def load_input(b: KernelBuilder, identity: LLVMValue, address: str, mask: LLVMValue | None) -> LLVMValue:
+    """A vector of x; `identity` in the lanes outside of the image."""
+    memory = MemoryLocation(address, identity.type)
+    return b.load(memory) if mask is None else load_window_vector(b, memory, mask, identity)
 
 
 def loop_inputs(

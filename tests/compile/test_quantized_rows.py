@@ -23,7 +23,9 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 
 ROWS, TERMS = 11, 4  # a full register tile, and rows that are left
-WIDTHS = (16, 32, 48, 64, 70)  # one to four vectors of 16 lanes, and a vector that is not full
+WIDTHS = (
+    8, 16, 32, 48, 64, 70,
+)  # one vector of 8 lanes, one to four of 16, and one that is not full  # fmt: skip
 DTYPES = {"u1": DataType.UINT8, "i1": DataType.INT8}
 SHORT_CHAIN, LONG_CHAIN = 0, 9  # operations more than an epilogue that is emitted for each vector may have
 
@@ -127,6 +129,10 @@ def test_only_results_of_quantization_are_packed_and_only_on_targets_with_the_in
     assert match_quantized_result(epilogue, target) is not None
     assert match_quantized_result(epilogue, replace(target, features="+avx2")) is None
     assert match_quantized_result(epilogue, replace(target, lanes=8)) is None
+    for lanes, features in ((8, "+avx2"), (4, "+sse2")):
+        narrow = replace(target, lanes=lanes, features=features)
+        assert match_quantized_result(epilogue, narrow) is not None
+        assert match_quantized_result(epilogue, replace(narrow, features="")) is None
     narrower = Cast(DataType.UINT8, Apply("clamp", (Apply("round", (Local("x"),)), Number(0), Number(200))))
     assert match_quantized_result(replace(epilogue, expression=narrower), target) is None
     assert match_quantized_result(IntegerEpilogue(), target) is None
@@ -180,4 +186,6 @@ def test_float32_decides_only_where_it_is_certain() -> None:
         )
         result = match_quantized_result(epilogue, target)
         assert result is not None and result.element == "double"
+        avx2 = replace(target, lanes=8, features="+avx2")
+        assert match_quantized_result(epilogue, avx2) is None, "only AVX-512 packs quotients of float64"
         assert (result.approximation is not None) == has_approximation

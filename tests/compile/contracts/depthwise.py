@@ -15,7 +15,7 @@ from compile.contracts.references import (
 )
 from compile.contracts.trial import Gap, Trial
 from sardonyx._src.compile.codegen import Target
-from sardonyx._src.compile.codegen.expressions import Apply, Number
+from sardonyx._src.compile.codegen.expressions import Apply, Cast, Local, Number
 from sardonyx._src.compile.kernels.conv.packed_weights import pack_conv_weights
 from sardonyx._src.compile.kernels.depthwise.depthwise import depthwise_step, pack_depthwise_weights
 from sardonyx._src.compile.kernels.depthwise.integer_depthwise import (
@@ -27,6 +27,7 @@ from sardonyx._src.compile.kernels.depthwise.weight_gradient import depthwise_we
 from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
 from sardonyx._src.compile.kernels.gemm.tile.integer_epilogue import IntegerEpilogue
 from sardonyx._src.compile.program import Step, Window
+from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array
 
 WINDOWS = (
@@ -114,6 +115,36 @@ def integer_axes(target: Target) -> Axes:
     }
 
 
+def quantized_depthwise(
+    trial: Trial, pixels: int, channels: int, window: Window, zero: int, is_bounded: bool
+) -> Sequence[Step]:
+    """saturate(round(sums * scale) + zero point) as bytes."""
+    x = trial.integers(2, 3, pixels, channels, low=0, high=255, dtype=np.uint8)
+    weights = trial.integers(channels, 1, *window.kernel, low=-128, high=127, dtype=np.int8)
+    size = output_size((3, pixels), window, window.end_pads)
+    start = trial.integers(channels, dtype=np.int32)
+    scale = (2.0 ** -trial.rng.integers(5, 9, channels)).astype(np.float32)
+    exact = (convolve_channels(x.astype(np.int64), weights, window, size) + start) * scale.astype(np.float64)
+    y = trial.result(np.clip(np.rint(exact) + zero, 0, 255), np.uint8)
+    rounded = Apply("round", (Apply("mul", (Cast(DataType.FLOAT, RESULT), Local("o0"))),))
+    shifted = Apply("add", (rounded, Cast(DataType.FLOAT, Local("o1")))) if zero else rounded
+    result = Cast(DataType.UINT8, Apply("clamp", (shifted, Number(0), Number(255))))
+    types = (DataType.FLOAT, DataType.UINT8)
+    epilogue = IntegerEpilogue(result, ("column", "scalar"), types, DataType.UINT8, (), is_bounded)
+    operands = trial.input(scale), trial.input(np.array([zero], np.uint8))
+    constants = trial.input(pack_int8_depthwise_weights(weights, trial.target)), trial.input(start)
+    return [integer_depthwise_step(trial.input(x, 3), None, *constants, y, window, epilogue, operands)]
+
+
+def quantized_axes(target: Target) -> Axes:
+    axes = depthwise_axes(target)
+    return {
+        **{name: axes[name] for name in ("pixels", "channels", "window")},
+        "zero": (0, 7),
+        "is_bounded": (True, False),
+    }
+
+
 def pointwise_depthwise(
     trial: Trial, pixels: int, lines: int, channels: int, inputs: int, window: Window
 ) -> Sequence[Step]:
@@ -154,5 +185,6 @@ CONTRACTS = [
     Contract(depthwise, depthwise_axes),
     Contract(depthwise_weight_gradient, gradient_axes),
     Contract(integer_depthwise, integer_axes),
+    Contract(quantized_depthwise, quantized_axes),
     Contract(pointwise_depthwise, pointwise_axes),
 ]

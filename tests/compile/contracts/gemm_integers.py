@@ -104,8 +104,10 @@ def row_sums_axes(target: Target) -> Axes:
     }
 
 
-def quantized_product(trial: Trial, rows: int, columns: int, k: int, is_bounded: bool) -> Sequence[Step]:
-    """saturate(round(sums * scale - row) + zero point + matrix) as bytes."""
+def quantized_product(
+    trial: Trial, rows: int, columns: int, k: int, is_bounded: bool, rows_of_plan: int | None
+) -> Sequence[Step]:
+    """saturate(round(sums * scale - row) + zero point + matrix) as bytes; panels are those for `rows_of_plan` rows."""
     a = trial.integers(rows, k, low=0, high=255, dtype=np.uint8)
     b = trial.integers(k, columns, low=-128, high=127, dtype=np.int8)
     scale = (2.0 ** -trial.rng.integers(5, 9, columns)).astype(np.float32)
@@ -121,12 +123,18 @@ def quantized_product(trial: Trial, rows: int, columns: int, k: int, is_bounded:
         result, ("column", "matrix", "scalar"), types, DataType.UINT8, (1,), is_bounded
     )
     operands = (trial.input(scale), expand_row_vector(trial.input(row), y), trial.input(zero))
-    panels = pack_int8_constant(b, trial.target)
+    panels = pack_int8_constant(b, trial.target, rows=rows_of_plan)
     return integer_matmul_steps(padded_words(trial, a), panels, y, None, epilogue, operands)
 
 
 def quantized_product_axes(target: Target) -> Axes:
-    return {"rows": ROWS, "columns": vector_edges(target), "k": (0, 1, 4, 9, 33), "is_bounded": (False, True)}
+    return {
+        "rows": ROWS,
+        "columns": vector_edges(target),
+        "k": (0, 1, 4, 9, 33),
+        "is_bounded": (False, True),
+        "rows_of_plan": (None, 100),
+    }
 
 
 def rounded_once(

@@ -8,7 +8,7 @@ one instruction multiplies and adds to the sum.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -39,9 +39,9 @@ from sardonyx._src.compile.kernels.depthwise.depthwise import (
     pack_depthwise_weights,
 )
 from sardonyx._src.compile.kernels.epilogue import (
-    Epilogue,
     emit_epilogue,
     epilogue_arguments,
+    epilogue_loader,
     operand_offset,
 )
 from sardonyx._src.compile.kernels.gemm.integer.int8_dot import Int8DotEmitter
@@ -53,7 +53,10 @@ from sardonyx._src.compile.kernels.gemm.tile.integer_epilogue import (
 from sardonyx._src.compile.kernels.gemm.tile.quantized_rows import (
     QuantizedResult,
     match_quantized_result,
+    pack_quantized,
+    packed_rows,
     saturate_vector,
+    split_packed,
 )
 from sardonyx._src.compile.kernels.loops.vectors import load_if, load_window_vector
 from sardonyx._src.compile.program import Kernel, Step, TensorView, Window
@@ -183,53 +186,51 @@ def multiply_add(dot: Int8DotEmitter, total: LLVMValue, x: LLVMValue, weight: LL
 def apply_integer_epilogues(
     b: KernelBuilder, y: OutputImage, totals: Sequence[PixelResult], channel: LLVMValue
 ) -> Iterator[LLVMValue]:
-    """The epilogues of vectors of sums, one after the other."""
-    for total in totals:
-        yield apply_integer_epilogue(b, y, total.value, total.pixel, channel, total.mask)
-
-
-def apply_integer_epilogue(
-    b: KernelBuilder,
-    y: OutputImage,
-    total: LLVMValue,
-    pixel: LLVMValue,
-    channel: LLVMValue,
-    mask: LLVMValue | None,
-) -> LLVMValue:
-    """The epilogue of a vector of sums, in the element type of the result."""
-
-    def load_operand(i: int) -> LLVMValue:
-        operand, element_type = y.operands[i], operand_type(y.epilogue, i)
-        if operand.layout == "scalar":
-            return b.splat(b.load(MemoryLocation(operand.address, element_type)), b.target.lanes)
-        offset = operand_offset(operand, pixel, channel)
-        address = b.gep(operand.address, offset, element_type.llvm_element)
-        return load_operand_vector(
-            b, MemoryLocation(address, LLVMType(element_type.element, b.target.lanes)), mask
-        )
-
+    """The epilogues of vectors of sums, one after the other; or of as many as are packed to bytes together."""
     quantized = match_quantized_result(y.epilogue, b.target)
     if quantized is not None and quantized.is_bounded:
-        return emit_quantized(b, y, quantized, total, load_operand)
+        count = max(1, packed_rows(1, b.target))
+        for first in range(0, len(totals), count):
+            yield from emit_quantized(b, y, quantized, totals[first : first + count], channel)
+        return
     vector_type = LLVMType(result_type(y.epilogue).element, b.target.lanes)
-    return emit_epilogue(b, y.epilogue, vector_type, total, load_operand)
+    for total in totals:
+        yield emit_epilogue(
+            b, y.epilogue, vector_type, total.value, partial(load_operand, b, y, total, channel)
+        )
 
 
 def emit_quantized(
     b: KernelBuilder,
     y: OutputImage,
     quantized: QuantizedResult,
-    total: LLVMValue,
-    load_operand: Callable[[int], LLVMValue],
-) -> LLVMValue:
-    """The quantized results of a vector of sums, as bytes; the quotients are bounded."""
+    totals: Sequence[PixelResult],
+    channel: LLVMValue,
+) -> list[LLVMValue]:
+    """The quantized results of vectors of sums, as bytes; the quotients are bounded."""
+    loads = [epilogue_loader(total.value, partial(load_operand, b, y, total, channel)) for total in totals]
     vector = LLVMType(quantized.element, b.target.lanes)
-    quotient = emit_epilogue(b, Epilogue(quantized.quotient), vector, total, load_operand)
+    quotients = [quotient for (quotient,) in b.emit_interleaved([quantized.quotient], [vector], loads)]
     zero_point = None
     if quantized.zero_point is not None:
         address = y.operands[quantized.zero_point].address
         zero_point = b.load(MemoryLocation(address, operand_type(y.epilogue, quantized.zero_point)))
-    return saturate_vector(b, quantized, quotient, zero_point)
+    if len(quotients) == 1:
+        return [saturate_vector(b, quantized, quotients[0], zero_point)]
+    return split_packed(b, pack_quantized(b, quantized, quotients, zero_point), len(quotients))
+
+
+def load_operand(
+    b: KernelBuilder, y: OutputImage, total: PixelResult, channel: LLVMValue, i: int
+) -> LLVMValue:
+    """The vector of operand i of the epilogue for a vector of sums."""
+    operand, element_type = y.operands[i], operand_type(y.epilogue, i)
+    if operand.layout == "scalar":
+        return b.splat(b.load(MemoryLocation(operand.address, element_type)), b.target.lanes)
+    offset = operand_offset(operand, total.pixel, channel)
+    address = b.gep(operand.address, offset, element_type.llvm_element)
+    memory = MemoryLocation(address, LLVMType(element_type.element, b.target.lanes))
+    return load_operand_vector(b, memory, total.mask)
 
 
 def load_operand_vector(b: KernelBuilder, memory: MemoryLocation, mask: LLVMValue | None) -> LLVMValue:

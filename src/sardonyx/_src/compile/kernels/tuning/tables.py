@@ -64,6 +64,7 @@ AVX2_TABLE = Tuning(  # 16 vector registers
         narrow_tile_cost={1: 1.45, 2: 1.02},
         dynamic_tile_vectors=2,
         max_rows_in_place=32,
+        max_inline_operations=16,
         min_copied_columns=24,
     ),
     AttentionTuning(tile_rows={2: 6, 1: 8}, dot_passes=2),

@@ -31,9 +31,11 @@ from sardonyx._src.compile.kernels.gemm.tile.amx_tiles import configure_rows
 from sardonyx._src.compile.kernels.gemm.tile.output import TileStore
 from sardonyx._src.compile.kernels.gemm.tile.tile_store import (
     is_full_width,
+    result_vector_type,
     store_spilled_tile,
     store_tile,
 )
+from sardonyx._src.compile.kernels.loops.vectors import has_masks
 from sardonyx._src.compile.kernels.tuning import tuning_for
 
 # Of which a tile has too many instructions if they are emitted for each of its vectors.
@@ -85,12 +87,16 @@ def dispatch_row_count(b: KernelBuilder, rows_left: LLVMValue, row_counts: Seque
 
 def store_or_spill(m: Microkernel, from_registers: LLVMValue, spill: str, tile_store: TileStore) -> None:
     """Stores a full tile from registers if the condition holds; spills it otherwise."""
-    b, is_full = m.b, is_full_width(m, tile_store)
-    with b.if_then(from_registers & is_full):
-        store_tile(m, tile_store, masked=False)
-    if m.tile.lanes > 1:
+    b = m.b
+    if has_masks(result_vector_type(m)):
+        is_full = is_full_width(m, tile_store)
+        with b.if_then(from_registers & is_full):
+            store_tile(m, tile_store, masked=False)
         with b.if_then(from_registers & is_full.eq(0)):
             store_tile(m, tile_store, masked=True)
+    else:
+        with b.if_then(from_registers):
+            store_tile(m, tile_store, masked=False)
     with b.if_then(from_registers.eq(0)):
         spill_accumulators(m, m.tile.rows, spill)
 
@@ -100,7 +106,7 @@ def stores_registers(m: Microkernel, rows_left: LLVMValue, tile_store: TileStore
     if m.amx is not None or not is_cheap(m.epilogue, m.b.target):
         return m.b.constant(0, LLVMType("i1"))
     is_complete = rows_left >= m.tile.rows
-    if m.tile.lanes == 1:  # no masks
+    if not has_masks(result_vector_type(m)):
         is_complete &= is_full_width(m, tile_store)
     return is_complete if tile_store.is_last is None else is_complete & tile_store.is_last
 

@@ -5,11 +5,10 @@ for row of the tile: for vector of the row: sum -> epilogue with its operands ->
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from sardonyx._src.compile.codegen import I64, LLVMType, LLVMValue, MemoryLocation
-from sardonyx._src.compile.codegen.emit_expressions import LoadLocal
 from sardonyx._src.compile.codegen.expressions import Local
 from sardonyx._src.compile.codegen.joined_calls import MAX_JOINED
 from sardonyx._src.compile.kernels.epilogue import EpilogueOperand, operand_offset
@@ -26,7 +25,19 @@ from sardonyx._src.compile.kernels.gemm.tile.quantized_rows import (
     is_ambiguous,
     match_quantized_result,
     pack_quantized,
+    packed_rows,
+    split_packed,
 )
+from sardonyx._src.dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class TileRow:
+    """A row of the output, the element of the output that it begins with, and the sums of a row of the tile."""
+
+    row: LLVMValue
+    start: LLVMValue
+    sums: Sequence[LLVMValue]
 
 
 def store_tile(m: Microkernel, tile_store: TileStore, *, masked: bool) -> None:
@@ -34,14 +45,25 @@ def store_tile(m: Microkernel, tile_store: TileStore, *, masked: bool) -> None:
     columns = [tile_store.column + v * m.tile.lanes for v in range(m.tile.vectors)]
     masks = [column_mask(m, column, tile_store.end_column) if masked else None for column in columns]
     quantized = None if masked else quantized_row(m)
-    for r, accumulators in enumerate(m.accumulators):
-        sums = [m.b.load(slot) for slot in accumulators]
-        if quantized is not None:
-            row = map_row(tile_store.output, tile_store.row + r)
-            store_quantized_row(m, quantized, sums, row, columns, tile_store.output)
-            continue
-        for value, column, mask in zip(sums, columns, masks, strict=True):
-            store_vector(m, value, tile_store.row + r, column, tile_store.output, mask)
+    rows = [tile_row(m, tile_store, r) for r in range(len(m.accumulators))]
+    if quantized is not None:
+        count = joined_rows(m)
+        for first in range(0, len(rows), count):
+            store_quantized_rows(m, quantized, rows[first : first + count], columns, tile_store.output)
+        return
+    for row in rows:
+        for value, column, mask in zip(row.sums, columns, masks, strict=True):
+            store_vector(m, value, row.row, column, tile_store.output, mask)
+
+
+def tile_row(m: Microkernel, tile_store: TileStore, r: int) -> TileRow:
+    """Row r of a tile in registers."""
+    output, sums = tile_store.output, [m.b.load(slot) for slot in m.accumulators[r]]
+    if output.map_row is not None:
+        row = output.map_row(tile_store.row + r)
+        return TileRow(row, row * output.row_stride, sums)
+    # Multiples of the stride are computed once for all tiles.
+    return TileRow(tile_store.row + r, tile_store.row * output.row_stride + output.row_stride * r, sums)
 
 
 def store_spilled_tile(m: Microkernel, rows_left: LLVMValue, spill: str, tile_store: TileStore) -> None:
@@ -63,8 +85,10 @@ def store_spilled_tile(m: Microkernel, rows_left: LLVMValue, spill: str, tile_st
 
 
 def joined_rows(m: Microkernel) -> int:
-    """The rows whose epilogues are interleaved: several if a row has few vectors and calls are joined."""
-    if not m.epilogue.joins_calls or quantized_row(m) is not None:
+    """The rows whose epilogues are interleaved: several if a row has few vectors, and calls are joined or bytes packed."""
+    if quantized_row(m) is not None:
+        return packed_rows(m.tile.vectors, m.b.target)
+    if not m.epilogue.joins_calls:
         return 1
     return -(-MAX_JOINED // m.tile.vectors)
 
@@ -73,37 +97,34 @@ def store_spilled_rows(m: Microkernel, rows: list[LLVMValue], spill: str, tile_s
     """Stores full rows of a spilled tile; the epilogues of their vectors are interleaved to hide latencies."""
     b, tile, output = m.b, m.tile, tile_store.output
     columns = [tile_store.column + v * tile.lanes for v in range(tile.vectors)]
-    quantized = quantized_row(m)
-    loads: list[LoadLocal] = []
-    slots: list[MemoryLocation] = []
+    quantized, spilled = quantized_row(m), []
     for r in rows:
-        row = map_row(output, tile_store.row + r)
         sums = [b.load(vector_slot(m, spill, r * tile.width + v * tile.lanes)) for v in range(tile.vectors)]
-        if quantized is not None:
-            store_quantized_row(m, quantized, sums, row, columns, output)
-            continue
-        loads += row_loads(m, sums, row, columns, output)
-        slots += [result_slot(m, output, row, column) for column in columns]
-    if quantized is None:
-        results = b.emit_interleaved([m.epilogue.expression], [result_vector_type(m)], loads)
-        for slot, (result,) in zip(slots, results, strict=True):
-            b.store(slot, result)
+        row = map_row(output, tile_store.row + r)
+        spilled.append(TileRow(row, row * output.row_stride, sums))
+    if quantized is not None:
+        store_quantized_rows(m, quantized, spilled, columns, output)
+        return
+    slots = [result_slot(m, output, row.row, column) for row in spilled for column in columns]
+    loads = row_loads(m, spilled, columns, output)
+    results = b.emit_interleaved([m.epilogue.expression], [result_vector_type(m)], loads)
+    for slot, (result,) in zip(slots, results, strict=True):
+        b.store(slot, result)
 
 
 def quantized_row(m: Microkernel) -> QuantizedResult | None:
-    """The quantized result, if full rows are stored as packed bytes; None otherwise.  A single vector would gain nothing."""
-    return match_quantized_result(m.epilogue, m.b.target) if m.tile.vectors > 1 else None
+    """The quantized result, if full rows are stored as packed bytes; None otherwise."""
+    return match_quantized_result(m.epilogue, m.b.target) if packed_rows(m.tile.vectors, m.b.target) else None
 
 
-def store_quantized_row(
+def store_quantized_rows(
     m: Microkernel,
     quantized: QuantizedResult,
-    sums: list[LLVMValue],
-    row: LLVMValue,
-    columns: list[LLVMValue],
+    rows: Sequence[TileRow],
+    columns: Sequence[LLVMValue],
     output: OutputMatrix,
 ) -> None:
-    """Stores a full row of the output as packed bytes."""
+    """Stores full rows of the output as packed bytes."""
     b, zero_point = m.b, None
     if quantized.zero_point is not None:
         operand, element_type = (
@@ -113,34 +134,36 @@ def store_quantized_row(
         zero_point = b.load(MemoryLocation(operand.address, element_type))
 
     def exact() -> LLVMValue:
-        quotients = row_quotients(m, quantized, row_loads(m, sums, row, columns, output))
+        quotients = row_quotients(m, quantized, row_loads(m, rows, columns, output))
         return pack_quantized(b, quantized, quotients, zero_point)
 
     if (approximation := quantized.approximation) is None:
         packed = exact()
     else:
-        quotients = row_quotients(m, approximation, row_loads(m, sums, row, columns, output))
+        quotients = row_quotients(m, approximation, row_loads(m, rows, columns, output))
         common = pack_quantized(b, approximation, quotients, zero_point)
         packed = b.branch_if_any(is_ambiguous(b, quotients), exact, common)
-    address = b.gep(output.address, row * output.row_stride + columns[0], packed.type.llvm_element)
-    b.store(MemoryLocation(address, packed.type), packed)
+    for row, part in zip(rows, split_packed(b, packed, len(rows)), strict=True):
+        address = b.gep(output.address, row.start + columns[0], part.type.llvm_element)
+        b.store(MemoryLocation(address, part.type), part)
 
 
 def row_quotients(
     m: Microkernel, quantized: QuantizedResult, loads: list[Callable[[Local], LLVMValue]]
 ) -> list[LLVMValue]:
-    """The quotients of a full row, before they are rounded."""
+    """The quotients of full rows, before they are rounded."""
     vector = LLVMType(quantized.element, m.tile.lanes)
     return [quotient for (quotient,) in m.b.emit_interleaved([quantized.quotient], [vector], loads)]
 
 
 def row_loads(
-    m: Microkernel, sums: list[LLVMValue], row: LLVMValue, columns: list[LLVMValue], output: OutputMatrix
+    m: Microkernel, rows: Sequence[TileRow], columns: Sequence[LLVMValue], output: OutputMatrix
 ) -> list[Callable[[Local], LLVMValue]]:
-    """For each vector of a full row, the function that loads the names of the epilogue."""
+    """For each vector of full rows, the function that loads the names of the epilogue."""
     return [
-        partial(load_epilogue_local, m, value, row, column, output, None)
-        for value, column in zip(sums, columns, strict=True)
+        partial(load_epilogue_local, m, value, row.row, column, output, None)
+        for row in rows
+        for value, column in zip(row.sums, columns, strict=True)
     ]
 
 
@@ -149,15 +172,15 @@ def store_spilled_vector(
 ) -> None:
     """Stores the vector at (r, v) of a spilled tile, masked past the last column."""
     b, lanes, end = m.b, m.tile.lanes, tile_store.end_column
-    column = tile_store.column + v
+    column, row = tile_store.column + v, map_row(tile_store.output, tile_store.row + r)
     value = b.load(vector_slot(m, spill, r * m.tile.width + v))
     is_full = column + lanes <= end
     with b.if_then(is_full):
-        store_vector(m, value, tile_store.row + r, column, tile_store.output, None)
+        store_vector(m, value, row, column, tile_store.output, None)
     is_partial = is_full.eq(0) & (column < end)
     mask = column_mask(m, column, end)
     with b.if_then(is_partial):
-        store_vector(m, value, tile_store.row + r, column, tile_store.output, mask)
+        store_vector(m, value, row, column, tile_store.output, mask)
 
 
 def store_vector(
@@ -168,8 +191,8 @@ def store_vector(
     output: OutputMatrix,
     mask: LLVMValue | None,
 ) -> None:
-    """Applies the epilogue to a vector of sums and stores the lanes in the mask."""
-    b, row = m.b, map_row(output, row)
+    """Applies the epilogue to a vector of sums and stores the lanes in the mask; row: of the output."""
+    b = m.b
     load_local = partial(load_epilogue_local, m, value, row, column, output, mask)
     result = b.emit_expression(m.epilogue.expression, result_vector_type(m), load_local)
     slot = result_slot(m, output, row, column)

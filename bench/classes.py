@@ -19,7 +19,8 @@ of rows, change less than 1 %.
 
 Code without fused multiply-adds cannot come close: with SSE an element of A needs a load and a shuffle before it is multiplied,
 and a product a register of its own, so that 12 multiplications and 12 additions are 46 instructions, for which a core takes at
-least 1.3 times as long.
+least 1.3 times as long.  OpenVINO's pointwise convolutions of MobileNetV2 take 0.9 of the time of ours with SSE4.1; it
+computes each as a step, while ours of large images are fused with the depthwise ones, which are faster.
 """
 
 from __future__ import annotations

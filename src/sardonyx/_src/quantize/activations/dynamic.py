@@ -2,41 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir import Array, Model, Value
+from sardonyx._src.ir import Array, Model, Node, Value
 from sardonyx._src.quantize.activations.choice import layers_of_keys
+from sardonyx._src.quantize.activations.constants import drop_unused
 from sardonyx._src.quantize.activations.layers import BIAS, ProductLayer
+from sardonyx._src.quantize.activations.mean_shift import mean_shift
 from sardonyx._src.quantize.activations.parameters import along, weight_integers
-from sardonyx._src.quantize.activations.rewriting import drop_unused
+from sardonyx._src.quantize.activations.stored_weights import store_weight
 from sardonyx._src.rewrite.engine.edit import Edit
 
 
-def quantize_layers(model: Model, keys: Iterable[str]) -> Model:
-    """A copy of a model whose layers with these keys compute in integers."""
+def quantize_layers(
+    model: Model,
+    keys: Iterable[str],
+    floats: Collection[str] = (),
+    means: Mapping[str, Array] | None = None,
+) -> Model:
+    """A copy of a model whose layers with these keys compute in integers.
+
+    floats: the keys of layers whose operands stay floats; their weights are stored in 8 bits.
+    means: of the channels of operands, by name, for the correction of biases.
+    """
     edit = Edit(model.copy())
     operands: dict[Value, tuple[Value, ...]] = {}
     for layer in layers_of_keys(edit, keys):
+        if layer.key in floats:
+            store_weight(edit, layer)
+            continue
         if layer.operand not in operands:
-            operands[layer.operand] = quantize_operand(edit, layer)
-        write_layer(edit, layer, operands[layer.operand])
+            operands[layer.operand] = quantize_operand(edit, layer.operand, layer.node)
+        write_layer(edit, layer, operands[layer.operand], (means or {}).get(layer.operand.name))
     return edit.model
 
 
-def quantize_operand(edit: Edit, layer: ProductLayer) -> tuple[Value, ...]:
+def quantize_operand(edit: Edit, operand: Value, before: Node) -> tuple[Value, ...]:
     """The integers of an operand, their scale and their zero point; layers that read the same operand share them."""
-    name = layer.operand.name
-    names = [f"{name}_quantized", f"{name}_scale", f"{name}_zero_point"]
-    node = edit.make(
-        "DynamicQuantizeLinear", [layer.operand], before=layer.node, outputs=3, value_names=names
-    )
+    names = [f"{operand.name}_quantized", f"{operand.name}_scale", f"{operand.name}_zero_point"]
+    node = edit.make("DynamicQuantizeLinear", [operand], before=before, outputs=3, value_names=names)
     return node.outputs
 
 
-def write_layer(edit: Edit, layer: ProductLayer, operand: tuple[Value, ...]) -> None:
+def round_operand(edit: Edit, operand: Value, before: Node) -> Value:
+    """What the integers of an operand stand for."""
+    integers = list(quantize_operand(edit, operand, before))
+    return edit.make("DequantizeLinear", integers, before=before).outputs[0]
+
+
+def write_layer(edit: Edit, layer: ProductLayer, operand: tuple[Value, ...], means: Array | None) -> None:
     """(sums of integers) * (scale of the operand * scales of the weight) + bias replaces a layer."""
     node, name = layer.node, layer.weight.name
     integers, scales = weight_integers(layer.tensor.numpy(), layer.axis)
@@ -51,7 +68,8 @@ def write_layer(edit: Edit, layer: ProductLayer, operand: tuple[Value, ...]) -> 
     if bias is None:
         edit.replace_node(product, node)
     else:
-        column = broadcast_bias(edit, layer, bias, rank, axis)
+        shift = None if means is None else mean_shift(layer, weight_errors(layer, integers, scales), means)
+        column = broadcast_bias(edit, layer, bias, shift, rank, axis)
         edit.replace_node(edit.make("Add", [product.outputs[0], column], before=node), node)
     for value in (layer.weight, *(() if bias is None else (bias,))):
         drop_unused(edit, value)
@@ -70,8 +88,17 @@ def write_sums(edit: Edit, layer: ProductLayer, operand: tuple[Value, ...], inte
     return edit.make("MatMulInteger", [operand[0], weight, operand[2]], before=node).outputs[0]
 
 
-def broadcast_bias(edit: Edit, layer: ProductLayer, bias: Value, rank: int, axis: int) -> Value:
-    """The bias of a layer with the dims of its result; that of a product broadcasts as it is."""
-    if not layer.is_convolution or layer.bias is None:
+def weight_errors(layer: ProductLayer, integers: Array, scales: Array) -> Array:
+    """What rounding has added to the weight."""
+    rounded = integers.astype(np.float32) * along(scales, integers.ndim, layer.axis)
+    return np.asarray(rounded - layer.tensor.numpy())
+
+
+def broadcast_bias(
+    edit: Edit, layer: ProductLayer, bias: Value, shift: Array | None, rank: int, axis: int
+) -> Value:
+    """The bias of a layer minus a shift, with the dims of its result; what is no bias of channels broadcasts as it is."""
+    if layer.bias is None:
         return bias
-    return edit.make_constant(along(layer.bias.numpy(), rank, axis), bias.name, before=layer.node)
+    numbers = layer.bias.numpy() if shift is None else layer.bias.numpy() - shift
+    return edit.make_constant(along(numbers, rank, axis), bias.name, before=layer.node)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -16,9 +16,16 @@ from sardonyx._src.runtime.session.session import Session
 
 
 def layer_reports(
-    original: Model, changed: Model, layers: Sequence[ProductLayer], data: CalibrationData
+    original: Model,
+    changed: Model,
+    layers: Sequence[ProductLayer],
+    data: CalibrationData,
+    notes: Mapping[str, str] | None = None,
 ) -> list[LayerReport]:
-    """The errors over all runs.  They contain those of earlier layers."""
+    """The errors over all runs.  They contain those of earlier layers.
+
+    notes: on layers, by key.
+    """
     if not layers:
         return []
     names = list(dict.fromkeys(layer.key for layer in layers))
@@ -28,7 +35,8 @@ def layer_reports(
         expected, actual = (session.run(feeds) for session in sessions)
         for name in names:
             sums[name].add(np.asarray(expected[name]), np.asarray(actual[name]))
+    ratios = {name: total.error(name).signal_to_noise for name, total in sums.items()}
     return [
-        LayerReport(layer.name, layer.tensor.shape, sums[layer.key].error(layer.key).signal_to_noise)
+        LayerReport(layer.name, layer.tensor.shape, ratios[layer.key], note=(notes or {}).get(layer.key, ""))
         for layer in layers
     ]

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.ir import Array, Node, Value
+from sardonyx._src.quantize.activations.constants import drop_unused, replace_input
 from sardonyx._src.quantize.activations.layers import WEIGHT, ProductLayer
 from sardonyx._src.quantize.activations.parameters import along
-from sardonyx._src.quantize.activations.rewriting import drop_unused, replace_input
 from sardonyx._src.rewrite.engine.edit import Edit
 
 

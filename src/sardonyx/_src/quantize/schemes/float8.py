@@ -14,10 +14,10 @@ from sardonyx._src.arguments import require_choice
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array, Model, Tensor, Value
 from sardonyx._src.quantize.activations.choice import choose_layers, layers_of_keys
+from sardonyx._src.quantize.activations.constants import dequantize_constant, drop_unused
 from sardonyx._src.quantize.activations.layers import OPERAND, WEIGHT, ProductLayer
 from sardonyx._src.quantize.activations.observation import observe_ranges
 from sardonyx._src.quantize.activations.quality import layer_reports
-from sardonyx._src.quantize.activations.rewriting import dequantize_constant, drop_unused
 from sardonyx._src.quantize.activations.slower_layers import slower_model
 from sardonyx._src.quantize.calibration import CalibrationData
 from sardonyx._src.quantize.precision.element_types import limits

@@ -19,8 +19,15 @@ from sardonyx._src.quantize.activations.parameters import Range, activation_para
 from sardonyx._src.quantize.activations.placement import group_values, wanted_values
 from sardonyx._src.quantize.activations.qoperator import to_operator_form
 from sardonyx._src.quantize.activations.quality import layer_reports
-from sardonyx._src.quantize.activations.rewriting import IntegerPlan, quantize_layers
+from sardonyx._src.quantize.activations.rewriting import (
+    IntegerPlan,
+    group_parameters,
+    insert_rounding,
+    quantize_layers,
+)
+from sardonyx._src.quantize.activations.sensitivity import RoundOperand, sensitive_layers
 from sardonyx._src.quantize.activations.slower_layers import slower_layers, slower_model
+from sardonyx._src.quantize.activations.stored_weights import store_other_weights
 from sardonyx._src.quantize.calibration import CalibrationData
 from sardonyx._src.quantize.equalization.bias_correction import channel_means
 from sardonyx._src.quantize.equalization.cross_layer import equalize_cross_layer
@@ -29,6 +36,7 @@ from sardonyx._src.quantize.ranges.table import RANGES
 from sardonyx._src.quantize.report.report import KeptLayer
 from sardonyx._src.quantize.schemes.int8_options import StaticOptions
 from sardonyx._src.quantize.schemes.scheme import SchemeResult, SchemeSettings
+from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.engine.view import View
 from sardonyx._src.rewrite.optimize import optimize
 from sardonyx._src.tools.extract import extract
@@ -53,6 +61,15 @@ class StaticModel:
         """A copy whose layers of these keys are in QDQ form."""
         return quantize_layers(self.model, keys, self.plan)
 
+    def round_operand(self) -> RoundOperand:
+        """Rounds operands as the layers that read them do."""
+        view = View(self.model)
+        groups = group_values(view, wanted_values(view, self.layers(), results_too=self.options.results_too))
+        parameters = {
+            value.name: group_parameters(group, self.plan) for group in groups for value in group.values
+        }
+        return lambda edit, value, before: insert_rounding(edit, value, parameters[value.name], before)
+
     def written(self, quantized: Model) -> Model:
         """A quantized copy in the form that was asked for."""
         return to_operator_form(quantized) if self.options.is_operator_form else quantized
@@ -60,7 +77,7 @@ class StaticModel:
 
 def quantize_static(model: Model, data: CalibrationData, settings: SchemeSettings) -> SchemeResult:
     """Layers of Conv, Gemm and MatMul in integers, with ranges of the calibration data."""
-    options = StaticOptions.of(settings)
+    options = StaticOptions.of(settings, is_random=data.is_random)
     optimized = optimize(model)
     chosen, kept = choose_layers(View(optimized), settings.patterns)
     subject = observe(
@@ -71,6 +88,8 @@ def quantize_static(model: Model, data: CalibrationData, settings: SchemeSetting
         slow = dict(slower_layers(subject.model, subject.layers(), data.runs[0], form))
         subject = replace(subject, keys=[key for key in subject.keys if key not in {s.key for s in slow}])
         kept += slow.values()
+    floats = sensitive_layers(subject.model, subject.layers(), data, settings, subject.round_operand())
+    subject = replace(subject, plan=replace(subject.plan, floats=tuple(floats)))
     keys = subject.keys
     if options.accuracy is not None:
         accurate = find_accurate_layers(optimized, subject, data, settings)
@@ -81,13 +100,15 @@ def quantize_static(model: Model, data: CalibrationData, settings: SchemeSetting
         )
     quantized = subject.quantize(keys)
     result = subject.written(quantized)
+    # The bound on the loss counts layers that return to floats: other weights would add to it.
+    stored = store_other_weights(Edit(result), settings.patterns) if options.accuracy is None else []
     layers = layers_of_keys(View(subject.model), keys)
     if not settings.force and layers and (slower := slower_model(optimized, result, data.runs[0])):
         return SchemeResult(
             model, [], [*kept, *(KeptLayer(layer.name, slower) for layer in layers)], options.title
         )
-    reports = layer_reports(subject.model, quantized, layers, data)
-    return SchemeResult(result, reports, kept, options.title)
+    reports = layer_reports(subject.model, quantized, layers, data, floats)
+    return SchemeResult(result, [*reports, *stored], kept, options.title)
 
 
 def equalize(model: Model, keys: list[str], data: CalibrationData, options: StaticOptions) -> Model:

@@ -40,12 +40,13 @@ class StaticOptions:
     resume: str | None
 
     @classmethod
-    def of(cls, settings: SchemeSettings) -> StaticOptions:
+    def of(cls, settings: SchemeSettings, *, is_random: bool) -> StaticOptions:
+        """The settings, checked, with their defaults; biases are corrected with real data only."""
         options = cls(
             or_default(settings.ranges, "min-max"),
             or_default(settings.activations, "uint8"),
             settings.equalize,
-            or_default(settings.bias_correction, False),
+            or_default(settings.bias_correction, not is_random),
             or_default(settings.format, "qdq"),
             or_default(settings.pairs, "fused"),
             settings.accuracy,

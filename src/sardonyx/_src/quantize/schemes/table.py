@@ -16,7 +16,9 @@ INT8_DYNAMIC = "sardonyx._src.quantize.schemes.int8_dynamic"
 FLOAT8 = "sardonyx._src.quantize.schemes.float8"
 PRECISION = "sardonyx._src.quantize.schemes.precision"
 
-STATIC_OPTIONS = "ranges activations equalize bias_correction format pairs accuracy metric resume".split()
+STATIC_OPTIONS = (
+    "ranges activations equalize bias_correction format pairs accuracy metric resume bound".split()
+)
 WEIGHT_OPTIONS = ("algorithm", "block", "symmetric", "format")
 
 
@@ -54,8 +56,10 @@ SCHEMES: Mapping[str, SchemeEntry] = {
     ),
     # Scales for each channel are of set 13.
     "int8": SchemeEntry(INT8, "quantize_static", "weights and activations of 8 bits", 13, STATIC_OPTIONS),
-    # DynamicQuantizeLinear is of set 11.
-    "int8-dynamic": SchemeEntry(INT8_DYNAMIC, "quantize_dynamic", "int8 with the ranges of each run", 11, ()),
+    # DynamicQuantizeLinear is of set 11, weights that are stored with a scale for each channel of set 13.
+    "int8-dynamic": SchemeEntry(
+        INT8_DYNAMIC, "quantize_dynamic", "int8 with the ranges of each run", 13, ("bound",)
+    ),
     "float16": SchemeEntry(
         PRECISION, "quantize_float16", "weights and arithmetic in float16", 1, ("keep_types", "bound")
     ),

@@ -96,6 +96,12 @@ def prepare_unkind_gradients() -> Judge:
     return unkind_gradient_judge()
 
 
+def prepare_quantized() -> Judge:
+    from fuzz.quantized_cases import quantized_judge
+
+    return quantized_judge()
+
+
 def prepare_structure_in_onnxruntime() -> Judge:
     from fuzz.mutant_cases import structure_mutants
     from fuzz.peer import peer_judge
@@ -139,6 +145,9 @@ CAMPAIGNS = {
         ),
         Campaign(
             "unkind-gradients", "gradients of such graphs: both engines, and central differences", 10_000, prepare_unkind_gradients
+        ),
+        Campaign(
+            "quantized", "random graphs through each scheme of quantize: reports, onnxruntime", 5_000, prepare_quantized, batch=50
         ),
         Campaign(
             "structure-onnxruntime", "changed graphs: onnxruntime", 10_000, prepare_structure_in_onnxruntime

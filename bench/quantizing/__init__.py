@@ -1,0 +1,1 @@
+"""What bench/quantization.py measures: models with feeds, and the tools that quantize them."""

@@ -81,7 +81,7 @@ def make_rows(subject: Subject, folder: Path) -> list[Row]:
     model = sx.load(subject.path)
     sx.save(prepare(model, OPERATOR_SET), original)
     for number, feeds in enumerate(subject.calibration):
-        np.savez(folder / f"{number:04}.npz", **feeds)
+        np.savez(folder / f"{number:04}.npz", allow_pickle=False, **feeds)
     rows = [Row(FLOATS, "", original)]
     for scheme in SCHEMES:
         for tool in TOOLS:

@@ -84,12 +84,15 @@ def quantize(
     ranges: of activations: "min-max" (the default), "percentile", "entropy" or "mse".
     activations: "uint8" (the default) or "int8"; of "float8": "float8" rounds activations, too.
     equalize: "smooth" (SmoothQuant) or "cross-layer": the model is made easier to quantize, and computes the same.
-    bias_correction: whether the mean error of rounded weights is subtracted from biases.
+    bias_correction: whether the mean error of rounded weights, and of the last results, is subtracted from biases (with data).
     pairs: "fused" (the default), or "all": results of layers are quantized, too, as onnxruntime needs it for Conv.
     accuracy: the greatest loss; layers return to floats until it holds.
     metric: the loss: "mse" (the default; the relative squared error of the worst output), "top-1" (the share of rows whose
         largest element is at another place), or what a function of the outputs of all runs loses, whose result is to be high.
     resume: the path of a file with losses that were measured, with which an interrupted search goes on.
+
+    bound: also of "int8-dynamic": the least signal-to-noise ratio of a layer's result in decibels if its operand alone is rounded
+        (30); operands of layers below stay floats, and their weights are stored in 8 bits.
 
     Of "float16" and "bfloat16":
     keep_types: whether inputs and outputs of the model keep their types (the default); also of "float32".

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from sardonyx._src.ir import Array, Model, Node, Value
 from sardonyx._src.quantize.activations.choice import layers_of_keys
 from sardonyx._src.quantize.activations.constants import drop_unused
 from sardonyx._src.quantize.activations.layers import BIAS, ProductLayer
-from sardonyx._src.quantize.activations.mean_shift import mean_shift
+from sardonyx._src.quantize.activations.mean_shift import BiasCorrection
 from sardonyx._src.quantize.activations.parameters import along, weight_integers
 from sardonyx._src.quantize.activations.stored_weights import store_weight
 from sardonyx._src.rewrite.engine.edit import Edit
@@ -21,12 +21,12 @@ def quantize_layers(
     model: Model,
     keys: Iterable[str],
     floats: Collection[str] = (),
-    means: Mapping[str, Array] | None = None,
+    correction: BiasCorrection | None = None,
 ) -> Model:
     """A copy of a model whose layers with these keys compute in integers.
 
     floats: the keys of layers whose operands stay floats; their weights are stored in 8 bits.
-    means: of the channels of operands, by name, for the correction of biases.
+    correction: of biases; none by default.
     """
     edit = Edit(model.copy())
     operands: dict[Value, tuple[Value, ...]] = {}
@@ -36,7 +36,7 @@ def quantize_layers(
             continue
         if layer.operand not in operands:
             operands[layer.operand] = quantize_operand(edit, layer.operand, layer.node)
-        write_layer(edit, layer, operands[layer.operand], (means or {}).get(layer.operand.name))
+        write_layer(edit, layer, operands[layer.operand], correction or BiasCorrection())
     return edit.model
 
 
@@ -53,7 +53,9 @@ def round_operand(edit: Edit, operand: Value, before: Node) -> Value:
     return edit.make("DequantizeLinear", integers, before=before).outputs[0]
 
 
-def write_layer(edit: Edit, layer: ProductLayer, operand: tuple[Value, ...], means: Array | None) -> None:
+def write_layer(
+    edit: Edit, layer: ProductLayer, operand: tuple[Value, ...], correction: BiasCorrection
+) -> None:
     """(sums of integers) * (scale of the operand * scales of the weight) + bias replaces a layer."""
     node, name = layer.node, layer.weight.name
     integers, scales = weight_integers(layer.tensor.numpy(), layer.axis)
@@ -68,7 +70,7 @@ def write_layer(edit: Edit, layer: ProductLayer, operand: tuple[Value, ...], mea
     if bias is None:
         edit.replace_node(product, node)
     else:
-        shift = None if means is None else mean_shift(layer, weight_errors(layer, integers, scales), means)
+        shift = correction.shift(layer, weight_errors(layer, integers, scales))
         column = broadcast_bias(edit, layer, bias, shift, rank, axis)
         edit.replace_node(edit.make("Add", [product.outputs[0], column], before=node), node)
     for value in (layer.weight, *(() if bias is None else (bias,))):
@@ -94,11 +96,8 @@ def weight_errors(layer: ProductLayer, integers: Array, scales: Array) -> Array:
     return np.asarray(rounded - layer.tensor.numpy())
 
 
-def broadcast_bias(
-    edit: Edit, layer: ProductLayer, bias: Value, shift: Array | None, rank: int, axis: int
-) -> Value:
+def broadcast_bias(edit: Edit, layer: ProductLayer, bias: Value, shift: Array, rank: int, axis: int) -> Value:
     """The bias of a layer minus a shift, with the dims of its result; what is no bias of channels broadcasts as it is."""
     if layer.bias is None:
         return bias
-    numbers = layer.bias.numpy() if shift is None else layer.bias.numpy() - shift
-    return edit.make_constant(along(numbers, rank, axis), bias.name, before=layer.node)
+    return edit.make_constant(along(layer.bias.numpy() - shift, rank, axis), bias.name, before=layer.node)

@@ -9,11 +9,11 @@ import numpy as np
 
 from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir import Array, Model, Node, Value
+from sardonyx._src.ir import Model, Node, Value
 from sardonyx._src.quantize.activations.choice import layers_of_keys
 from sardonyx._src.quantize.activations.constants import dequantize_constant, drop_unused, replace_input
 from sardonyx._src.quantize.activations.layers import BIAS, WEIGHT, ProductLayer
-from sardonyx._src.quantize.activations.mean_shift import mean_shift
+from sardonyx._src.quantize.activations.mean_shift import BiasCorrection
 from sardonyx._src.quantize.activations.parameters import (
     ActivationParameters,
     Range,
@@ -32,14 +32,14 @@ class IntegerPlan:
     ranges: of activations, by name; they hold the sources of all groups.
     dtype: of activations, UINT8 or INT8.
     results_too: whether the results of layers are quantized, before elementwise operators that kernels could apply to sums.
-    means: of the channels of operands, by name, for the correction of biases; none without it.
+    correction: of biases.
     floats: the keys of layers whose operands stay floats; their weights are stored in 8 bits.
     """
 
     ranges: Mapping[str, Range]
     dtype: DataType
     results_too: bool = False
-    means: Mapping[str, Array] = field(default_factory=dict)
+    correction: BiasCorrection = field(default_factory=BiasCorrection)
     floats: Collection[str] = ()
 
 
@@ -51,7 +51,7 @@ def quantize_layers(model: Model, keys: Iterable[str], plan: IntegerPlan) -> Mod
     in_integers = [layer for layer in layers if layer.key not in plan.floats]
     parameters = insert_pairs(edit, in_integers, plan, {layer.node for layer in in_floats})
     for layer in in_integers:
-        write_constants(edit, layer, parameters[layer.operand], plan.means.get(layer.operand.name))
+        write_constants(edit, layer, parameters[layer.operand], plan)
     for layer in in_floats:
         store_weight(edit, layer)
     return edit.model
@@ -132,18 +132,15 @@ def reads_elements(edit: Edit, node: Node) -> bool:
 
 
 def write_constants(
-    edit: Edit, layer: ProductLayer, operand: ActivationParameters, means: Array | None
+    edit: Edit, layer: ProductLayer, operand: ActivationParameters, plan: IntegerPlan
 ) -> None:
-    """The layer reads its weight and its bias from DequantizeLinear nodes of integers.
-
-    means: of the channels of the operand, if the bias is corrected.
-    """
+    """The layer reads its weight and its bias from DequantizeLinear nodes of integers."""
     node, numbers = layer.node, layer.tensor.numpy()
     bias = None if layer.bias is None else layer.bias.numpy()
     written = integer_weight(numbers, layer.axis, bias, operand)
-    if bias is not None and means is not None:
-        errors = written.dequantized(layer.axis) - numbers
-        written = integer_weight(numbers, layer.axis, bias - mean_shift(layer, errors, means), operand)
+    if bias is not None:
+        shift = plan.correction.shift(layer, written.dequantized(layer.axis) - numbers)
+        written = integer_weight(numbers, layer.axis, bias - shift, operand)
     dequantize_constant(edit, node, WEIGHT, (written.integers, written.scales), layer.axis, layer.weight.name)
     if written.bias is not None:
         value = node.inputs[BIAS]

@@ -2,6 +2,9 @@
 
 Nagel et al., "Data-Free Quantization Through Weight Equalization and Bias Correction", 2019: the mean of a layer's results
 moves by the error of the weights times the mean of the operand, here that of each of its channels over the calibration data.
+What rounded activations and the operators between layers add is measured at the last layers, whose results no later layer
+mixes.  The mean over few rows is itself uncertain: it is shrunk as far as its variance explains it (James and Stein,
+"Estimation with Quadratic Loss", 1961, for each channel).
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from sardonyx._src.ir import Array, Model
 from sardonyx._src.quantize.activations.layers import ProductLayer
 from sardonyx._src.quantize.activations.observation import visit_values
 from sardonyx._src.quantize.calibration import CalibrationData
+from sardonyx._src.rewrite.engine.view import View
 
 
 def channel_means(model: Model, layers: Sequence[ProductLayer], data: CalibrationData) -> Mapping[str, Array]:
@@ -30,3 +34,50 @@ def channel_means(model: Model, layers: Sequence[ProductLayer], data: Calibratio
 
     visit_values(model, list(axes), data, add)
     return {name: total / max(counts[name], 1) for name, total in sums.items()}
+
+
+def result_shifts(
+    original: Model, changed: Model, layers: Sequence[ProductLayer], data: CalibrationData
+) -> dict[str, Array]:
+    """The mean error of each channel of the results of the last layers with biases: float32 [channels], by key."""
+    chosen = [layer for layer in last_layers(View(original), layers) if layer.bias is not None]
+    rows: dict[str, list[Array]] = {layer.key: [] for layer in chosen}
+    exact: dict[str, list[Array]] = {layer.key: [] for layer in chosen}
+    axes = {layer.key: 1 if layer.is_convolution else -1 for layer in chosen}
+    visit_values(original, list(rows), data, lambda key, array: exact[key].append(array))
+    visit_values(changed, list(rows), data, lambda key, array: rows[key].append(array))
+    return {
+        key: shrunk_mean(np.concatenate([*map(row_means, actual, exact[key], [axes[key]] * len(actual))]))
+        for key, actual in rows.items()
+    }
+
+
+def last_layers(view: View, layers: Sequence[ProductLayer]) -> list[ProductLayer]:
+    """The layers whose results no other one depends on."""
+    nodes = {layer.node.outputs[0].name: layer for layer in layers}
+    is_before: set[str] = set()  # values that a layer depends on
+    last = []
+    for node in reversed(list(view.model.graph.nodes)):
+        names = [value.name for value in node.outputs]
+        layer = nodes.get(names[0]) if names else None
+        if is_before.intersection(names) or layer is not None:
+            if layer is not None and not is_before.intersection(names):
+                last.append(layer)
+            is_before.update(value.name for value in node.inputs if value is not None)
+    return last
+
+
+def row_means(actual: Array, exact: Array, axis: int) -> Array:
+    """The mean error of each row and channel: float64 [rows, channels]."""
+    errors = np.moveaxis(np.subtract(actual, exact, dtype=np.float64), axis, -1)
+    return np.asarray(errors.reshape(len(errors), -1, errors.shape[-1]).mean(axis=1))
+
+
+def shrunk_mean(rows: Array) -> Array:
+    """The mean of rows, as far as it is not their variance; zeros for fewer than two rows."""
+    if len(rows) < 2:
+        return np.zeros(rows.shape[-1], np.float32)
+    mean, variance = rows.mean(axis=0), rows.var(axis=0, ddof=1) / len(rows)
+    square = np.square(mean)
+    share = np.divide(square - variance, square, out=np.zeros_like(mean), where=square > variance)
+    return np.asarray(mean * share, np.float32)

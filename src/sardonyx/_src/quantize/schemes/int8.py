@@ -14,6 +14,7 @@ from sardonyx._src.quantize.accuracy.metrics import loss_of, outputs_of
 from sardonyx._src.quantize.accuracy.record import LossRecord, subject_of
 from sardonyx._src.quantize.activations.choice import choose_layers, layers_of_keys
 from sardonyx._src.quantize.activations.layers import ProductLayer
+from sardonyx._src.quantize.activations.mean_shift import BiasCorrection
 from sardonyx._src.quantize.activations.observation import observe_ranges
 from sardonyx._src.quantize.activations.parameters import Range, activation_parameters
 from sardonyx._src.quantize.activations.placement import group_values, wanted_values
@@ -29,7 +30,7 @@ from sardonyx._src.quantize.activations.sensitivity import RoundOperand, sensiti
 from sardonyx._src.quantize.activations.slower_layers import slower_layers, slower_model
 from sardonyx._src.quantize.activations.stored_weights import store_other_weights
 from sardonyx._src.quantize.calibration import CalibrationData
-from sardonyx._src.quantize.equalization.bias_correction import channel_means
+from sardonyx._src.quantize.equalization.bias_correction import channel_means, result_shifts
 from sardonyx._src.quantize.equalization.cross_layer import equalize_cross_layer
 from sardonyx._src.quantize.equalization.smooth_quant import smooth_activations
 from sardonyx._src.quantize.ranges.table import RANGES
@@ -70,6 +71,12 @@ class StaticModel:
         }
         return lambda edit, value, before: insert_rounding(edit, value, parameters[value.name], before)
 
+    def corrected(self, data: CalibrationData) -> StaticModel:
+        """With the mean errors of the last layers' results, which are measured."""
+        shifts = result_shifts(self.model, self.quantize(self.keys), self.layers(), data)
+        correction = replace(self.plan.correction, shifts=shifts)
+        return replace(self, plan=replace(self.plan, correction=correction))
+
     def written(self, quantized: Model) -> Model:
         """A quantized copy in the form that was asked for."""
         return to_operator_form(quantized) if self.options.is_operator_form else quantized
@@ -98,6 +105,8 @@ def quantize_static(model: Model, data: CalibrationData, settings: SchemeSetting
             accurate.quantized,
             [*kept, *(returned(names[key], loss) for key, loss in accurate.returned)],
         )
+    elif options.bias_correction:
+        subject = subject.corrected(data)
     quantized = subject.quantize(keys)
     result = subject.written(quantized)
     # The bound on the loss counts layers that return to floats: other weights would add to it.
@@ -126,8 +135,9 @@ def observe(
     groups = group_values(view, wanted_values(view, layers, results_too=options.results_too))
     sources = list(dict.fromkeys(value.name for group in groups for value in group.sources))
     ranges = observe_ranges(model, sources, data, RANGES[options.ranges])
-    means = channel_means(model, layers, data) if options.bias_correction else {}
-    return StaticModel(model, keys, IntegerPlan(ranges, options.dtype, options.results_too, means), options)
+    correction = BiasCorrection(channel_means(model, layers, data) if options.bias_correction else {})
+    plan = IntegerPlan(ranges, options.dtype, options.results_too, correction)
+    return StaticModel(model, keys, plan, options)
 
 
 def find_accurate_layers(

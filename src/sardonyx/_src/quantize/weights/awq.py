@@ -3,7 +3,7 @@
 Lin et al., "AWQ: Activation-aware Weight Quantization for LLM Compression and Acceleration", 2023: the terms of a weight are
 multiplied by powers of the magnitudes of the operand, and the operand is divided by them.  One exponent for all layers of
 an operand is searched, by the error of their results after `quantize_clipped`, which rounds the scaled weights.  Here the magnitude is the root of the mean square.  The division is
-folded into constants before the operand, where `scale_folding` proves that; other layers are not scaled.
+folded into constants before the operand, where `equalization.scaling` proves that; other layers are not scaled.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ import numpy as np
 
 from sardonyx._src.ir import Array, Model, Tensor, Value
 from sardonyx._src.quantize.calibration import CalibrationData
-from sardonyx._src.quantize.observation import observe_operands
-from sardonyx._src.quantize.weights.clipped import quantize_clipped
-from sardonyx._src.quantize.weights.columns import round_weight
-from sardonyx._src.quantize.weights.grid import IntegerGrid
-from sardonyx._src.quantize.weights.layers import WeightLayer
-from sardonyx._src.quantize.weights.operands import OperandStatistics
-from sardonyx._src.quantize.weights.scale_folding import (
+from sardonyx._src.quantize.equalization.scaling import (
     CannotFold,
     FoldedConstant,
     fold_division,
     scale_constant,
     scaled,
 )
+from sardonyx._src.quantize.observation import observe_operands
+from sardonyx._src.quantize.weights.clipped import quantize_clipped
+from sardonyx._src.quantize.weights.columns import round_weight
+from sardonyx._src.quantize.weights.grid import IntegerGrid
+from sardonyx._src.quantize.weights.layers import WeightLayer
+from sardonyx._src.quantize.weights.operands import OperandStatistics
 from sardonyx._src.rewrite.engine.edit import Edit
 
 EXPONENTS = np.linspace(0, 0.95, 20)  # as published: 0 leaves the weights as they are

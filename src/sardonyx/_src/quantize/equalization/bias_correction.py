@@ -70,6 +70,8 @@ def last_layers(view: View, layers: Sequence[ProductLayer]) -> list[ProductLayer
 def row_means(actual: Array, exact: Array, axis: int) -> Array:
     """The mean error of each row and channel: float64 [rows, channels]."""
     errors = np.moveaxis(np.subtract(actual, exact, dtype=np.float64), axis, -1)
+    if not errors.size:
+        return np.zeros((0, errors.shape[-1]))
     return np.asarray(errors.reshape(len(errors), -1, errors.shape[-1]).mean(axis=1))
 
 

@@ -36,7 +36,7 @@ from sardonyx._src.quantize.equalization.smooth_quant import smooth_activations
 from sardonyx._src.quantize.ranges.table import RANGES
 from sardonyx._src.quantize.report.report import KeptLayer
 from sardonyx._src.quantize.schemes.int8_options import StaticOptions
-from sardonyx._src.quantize.schemes.scheme import SchemeResult, SchemeSettings
+from sardonyx._src.quantize.schemes.scheme import SHARING, SchemeResult, SchemeSettings
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.engine.view import View
 from sardonyx._src.rewrite.optimize import optimize
@@ -95,9 +95,10 @@ def quantize_static(model: Model, data: CalibrationData, settings: SchemeSetting
         slow = dict(slower_layers(subject.model, subject.layers(), data.runs[0], form))
         subject = replace(subject, keys=[key for key in subject.keys if key not in {s.key for s in slow}])
         kept += slow.values()
-    floats = sensitive_layers(subject.model, subject.layers(), data, settings, subject.round_operand())
-    subject = replace(subject, plan=replace(subject.plan, floats=tuple(floats)))
-    keys = subject.keys
+    sensitive = sensitive_layers(subject.model, subject.layers(), data, settings, subject.round_operand())
+    kept += sensitive.kept(subject.layers())
+    keys: Sequence[str] = [key for key in subject.keys if key not in sensitive.weights]
+    subject = replace(subject, keys=keys, plan=replace(subject.plan, floats=tuple(sensitive.operands)))
     if options.accuracy is not None:
         accurate = find_accurate_layers(optimized, subject, data, settings)
         names = {layer.key: layer.name for layer in chosen}
@@ -111,12 +112,13 @@ def quantize_static(model: Model, data: CalibrationData, settings: SchemeSetting
     result = subject.written(quantized)
     # The bound on the loss counts layers that return to floats: other weights would add to it.
     stored = store_other_weights(Edit(result), settings.patterns) if options.accuracy is None else []
+    result = optimize(result, passes=SHARING)
     layers = layers_of_keys(View(subject.model), keys)
     if not settings.force and layers and (slower := slower_model(optimized, result, data.runs[0])):
         return SchemeResult(
             model, [], [*kept, *(KeptLayer(layer.name, slower) for layer in layers)], options.title
         )
-    reports = layer_reports(subject.model, quantized, layers, data, floats)
+    reports = layer_reports(subject.model, quantized, layers, data, sensitive.operands)
     return SchemeResult(result, [*reports, *stored], kept, options.title)
 
 

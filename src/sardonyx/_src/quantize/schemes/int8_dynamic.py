@@ -18,7 +18,7 @@ from sardonyx._src.quantize.activations.stored_weights import store_other_weight
 from sardonyx._src.quantize.calibration import CalibrationData
 from sardonyx._src.quantize.equalization.bias_correction import channel_means, result_shifts
 from sardonyx._src.quantize.report.report import KeptLayer
-from sardonyx._src.quantize.schemes.scheme import SchemeResult, SchemeSettings
+from sardonyx._src.quantize.schemes.scheme import SHARING, SchemeResult, SchemeSettings
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.engine.view import View
 from sardonyx._src.rewrite.optimize import optimize
@@ -31,7 +31,9 @@ def quantize_dynamic(model: Model, data: CalibrationData, settings: SchemeSettin
     if not settings.force:
         slow = dict(slower_layers(prepared, layers, data.runs[0], dynamic_form))
         layers, kept = [layer for layer in layers if layer not in slow], [*kept, *slow.values()]
-    floats = sensitive_layers(prepared, layers, data, settings, round_operand)
+    sensitive = sensitive_layers(prepared, layers, data, settings, round_operand)
+    floats, kept = sensitive.operands, [*kept, *sensitive.kept(layers)]
+    layers = [layer for layer in layers if layer.key not in sensitive.weights]
     keys = [layer.key for layer in layers]
     correction = BiasCorrection({} if data.is_random else channel_means(prepared, layers, data))
     result = quantize_layers(prepared, keys, floats, correction)
@@ -39,6 +41,7 @@ def quantize_dynamic(model: Model, data: CalibrationData, settings: SchemeSettin
         shifts = result_shifts(prepared, result, layers, data)
         result = quantize_layers(prepared, keys, floats, replace(correction, shifts=shifts))
     stored = store_other_weights(Edit(result), settings.patterns)
+    result = optimize(result, passes=SHARING)
     title = f"{settings.scheme}, ranges of each run"
     if not settings.force and layers and (slower := slower_model(prepared, result, data.runs[0])):
         return SchemeResult(model, [], [*kept, *(KeptLayer(layer.name, slower) for layer in layers)], title)

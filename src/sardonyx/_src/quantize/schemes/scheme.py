@@ -16,6 +16,8 @@ from sardonyx._src.quantize.calibration import CalibrationData
 from sardonyx._src.quantize.report.report import KeptLayer, LayerReport
 
 T = TypeVar("T")
+# Layers that shared a weight share its integers.
+SHARING = ("merge-initializers",)
 
 
 @dataclass(frozen=True, slots=True)

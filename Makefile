@@ -133,7 +133,7 @@ fuzz: $(STAMP)  ## the random tests with FACTOR times as many samples
 	SARDONYX_FUZZ_FACTOR=$(FACTOR) $(PYTEST) --timeout=3600 -m fuzz $(T)
 
 # The first cases of each campaign, about three minutes of processor time; none may be a fault.
-SAMPLE := bytes:20000 structure:800 attributes:800 feeds:700 extremes:500 graphs:60 mismatched-sizes:800 unkind-graphs:400 unkind-gradients:100
+SAMPLE := bytes:20000 structure:800 attributes:800 feeds:700 extremes:500 graphs:60 mismatched-sizes:800 unkind-graphs:400 unkind-gradients:100 quantized:100
 fuzz-sample: $(STAMP)  ## the first cases of the campaigns of tools/fuzz
 	@folder=$$(mktemp -d) && for campaign in $(SAMPLE); do \
 	  $(BIN)/python tools/fuzz/run.py $${campaign%:*} --state $$folder --cases $${campaign#*:} --jobs $(JOBS) || exit 1; \

@@ -47,7 +47,7 @@ def onnxruntime(scheme: str) -> Maker:
 
     def make(model: str, out: str, runs: list[Feeds]) -> None:
         if scheme == "int4":
-            quantizer = blocks.MatMulNBitsQuantizer(onnx.load(model), BLOCK, is_symmetric=True)
+            quantizer = blocks.MatMulNBitsQuantizer(onnx.load(model), block_size=BLOCK, is_symmetric=True)
             quantizer.process()
             quantizer.model.save_model_to_file(out)
             return

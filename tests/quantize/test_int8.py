@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import onnxruntime as ort
 import pytest
 
 import sardonyx as sx
@@ -67,6 +68,22 @@ def test_pairs_at_all_layers_run_elsewhere(tmp_path: Path) -> None:
     fused = assert_quantized(convolutional(), "int8", tmp_path, 20)
     everywhere = assert_quantized(convolutional(), "int8", tmp_path, 20, pairs="all")
     assert operators(everywhere).count("QuantizeLinear") > operators(fused).count("QuantizeLinear")
+
+
+def test_residual_additions_are_integers_elsewhere(tmp_path: Path) -> None:
+    """onnxruntime adds bytes of two scales: with pairs at all layers, a residual addition needs no common one."""
+    b = sx.Builder(opset=17)
+    x = b.input("x", "float32", ["N", 3, 12, 12])
+    first = b.Relu(b.Conv(x, weight(8, 3, 3, 3), name="first"))
+    second = b.Conv(first, weight(8, 8, 3, 3), pads=[1, 1, 1, 1], name="second")
+    model = b.model(y=b.Conv(b.Relu(b.Add(second, first)), weight(4, 8, 1, 1), name="last"))
+    result = sx.quantize(model, "int8", data=FEEDS, force=True, rounds=0, pairs="all")
+    sx.save(result.model, tmp_path / "quantized.onnx")
+    options = ort.SessionOptions()
+    options.optimized_model_filepath, options.log_severity_level = str(tmp_path / "optimized.onnx"), 4
+    ort.InferenceSession(tmp_path / "quantized.onnx", options, providers=["CPUExecutionProvider"])
+    optimized = operators(sx.load(tmp_path / "optimized.onnx"))
+    assert "Add" not in optimized and optimized.count("QLinearAdd") == 1
 
 
 def test_no_pair_is_between_a_layer_and_its_epilogue() -> None:

@@ -53,12 +53,18 @@ def test_an_uneven_operand_stays_float(scheme: str, tmp_path: Path) -> None:
     assert signal_to_noise(ours, run_elsewhere(result.model, feeds, tmp_path)["y"]) > 45
 
 
-def test_the_ratio_of_a_layer_is_the_mean_over_channels() -> None:
+def test_the_ratio_of_a_layer_is_the_least_of_the_whole_and_the_mean_over_channels() -> None:
     (first, _), _ = choose_layers(View(uneven()), LayerPatterns())
-    errors = ChannelErrors(first)
-    exact = np.ones((2, 4, 3, 3), np.float32)
-    errors.add(exact, exact + np.array([0.1, 0.01, 0, 0.1], np.float32)[:, None, None])
-    assert errors.ratio() == pytest.approx((20 + 40 + 20) / 3, abs=1e-3)  # without the channel without error
+    exact, errors = np.ones((2, 4, 3, 3), np.float32), np.array([0.1, 0.01, 0, 0.1], np.float32)
+    whole = ChannelErrors(first)
+    whole.add(exact, exact + errors[:, None, None])
+    assert whole.ratio() == pytest.approx(10 * np.log10(4 / 0.0201), abs=1e-3)
+    exact[:, 0] = 100  # a loud channel without much error beside three others
+    channels = ChannelErrors(first)
+    channels.add(exact, exact + errors[:, None, None])
+    assert channels.ratio() == pytest.approx(
+        (60 + 40 + 20) / 3, abs=1e-2
+    )  # without the channel without error
 
 
 @pytest.mark.parametrize("scheme", ["int8", "int8-dynamic"])

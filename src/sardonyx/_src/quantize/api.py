@@ -92,7 +92,7 @@ def quantize(
     resume: the path of a file with losses that were measured, with which an interrupted search goes on.
 
     bound: also of "int8-dynamic": the least signal-to-noise ratio of a layer's result in decibels if its operand alone is rounded
-        (30); operands of layers below stay floats, and their weights are stored in 8 bits.
+        (25); operands of layers below stay floats, and their weights are stored in 8 bits.
 
     Of "float16" and "bfloat16":
     keep_types: whether inputs and outputs of the model keep their types (the default); also of "float32".

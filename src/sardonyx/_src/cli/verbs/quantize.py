@@ -69,7 +69,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--bound",
         type=float,
         metavar="DB",
-        help="least signal-to-noise ratio of an output, of float16 (40) and bfloat16 (25); of a layer, of int8 and int8-dynamic (30)",
+        help="least signal-to-noise ratio of an output, of float16 (40) and bfloat16 (25); of a layer, of int8 and int8-dynamic (25)",
     )
     parser.add_argument(
         "--nodes",

@@ -27,8 +27,8 @@ from sardonyx._src.quantize.schemes.scheme import SchemeSettings, or_default
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.runtime.session.session import Session
 
-# The least ratio of a layer's result and of the error that its rounded operand causes: most layers have 35 to 55 dB.
-DEFAULT_BOUND = 30.0
+# The least ratio of a layer's result and of the error that its rounded operand causes: most layers have 30 to 55 dB.
+DEFAULT_BOUND = 25.0
 
 # Inserts before a node what rounds an operand, and returns the rounded operand.
 RoundOperand = Callable[[Edit, Value, Node], Value]
@@ -90,15 +90,16 @@ class ChannelErrors:
         return np.asarray(np.square(rows, dtype=np.float64).sum(axis=0))
 
     def ratio(self) -> float:
-        """The mean of the channels' signal-to-noise ratios in decibels; infinite without error.
+        """The signal-to-noise ratio of all elements, or the mean of those of the channels if it is less; infinite without error.
 
-        A channel counts as much as any other: what follows may scale it, or take its logarithm.
+        In the mean a channel counts as much as any other: what follows may scale it, or take its logarithm.
         """
         has_error = (self.signal > 0) & (self.noise > 0)
         if not has_error.any():
             return math.inf
         ratios = self.signal[has_error] / self.noise[has_error]
-        return float(10 * np.log10(ratios).mean())
+        total = self.signal.sum() / self.noise.sum()
+        return float(10 * min(np.log10(total), np.log10(ratios).mean()))
 
 
 def twin_ratios(

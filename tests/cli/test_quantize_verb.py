@@ -55,7 +55,7 @@ def test_integers_throughout(path: Path, capsys: pytest.CaptureFixture[str]) -> 
     options = ["--data", str(path.with_name("data.npz")), "--scheme", "int8", "--force", "--ranges", "mse"]
     bound = ["--accuracy", "0.01", "--metric", "mse", "--resume", str(losses)]
     assert main(["quantize", str(path), "-o", str(out), *options, *bound]) == 0
-    assert "ranges by mse: 1 layer quantized" in capsys.readouterr().out
+    assert "ranges by mse, bias correction: 1 layer quantized" in capsys.readouterr().out
     assert [node.op_type for node in sx.load(out).graph.nodes if "Linear" not in node.op_type] == ["MatMul"]
     assert len(json.loads(losses.read_text())["losses"]) == 1
 

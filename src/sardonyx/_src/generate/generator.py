@@ -104,7 +104,7 @@ class Generator:
             contents.model or source,
             {**contents.options, **options},
             "" if draft is not None else logits,
-            has_encoder=(encoder or contents.encoder or contents.first) is not None,
+            has_encoder=any(part is not None for part in (encoder, contents.encoder, contents.first)),
         )
         first = open_session(contents.first, options) if contents.first is not None else None
         self.encoder = open_encoder(encoder, contents, first or self.session, options)

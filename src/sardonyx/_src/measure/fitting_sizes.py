@@ -49,8 +49,8 @@ def fitting_sizes(model: Model, ports: Sequence[SessionValue], known: Lengths) -
                 return best  # in the second case a value without elements may be meant
             chosen = {**dict.fromkeys(names, 1), **dict.fromkeys(group, length)}
             if are_small(ports, {**chosen, **known}):
-                found = objections_to(model, ports, {**chosen, **known})
-                best, least = (chosen, found) if found < least else (best, least)
+                counted = objections_to(model, ports, {**chosen, **known})
+                best, least = (chosen, counted) if counted < least else (best, least)
     return best
 
 

@@ -17,9 +17,10 @@ from sardonyx._src.errors import InputError
 from sardonyx._src.io.loading.load import ModelSource, resolve_model
 from sardonyx._src.ir import Model, Node, Value
 from sardonyx._src.quantize.activations.choice import choose_layers, layers_of_keys
+from sardonyx._src.quantize.activations.constants import replace_input
 from sardonyx._src.quantize.activations.layers import WEIGHT
 from sardonyx._src.quantize.activations.parameters import integer_weight
-from sardonyx._src.quantize.activations.rewriting import insert_pairs, replace_input
+from sardonyx._src.quantize.activations.rewriting import insert_pairs
 from sardonyx._src.quantize.calibration import CalibrationData, CalibrationSource, calibration_data
 from sardonyx._src.quantize.calibration_columns import ColumnMap
 from sardonyx._src.quantize.observation import observe_operands
@@ -122,10 +123,10 @@ def fake_activations(model: Model, data: CalibrationData, settings: SchemeSettin
     """A copy whose layers read their operands and weights through pairs."""
     chosen, _ = choose_layers(View(model), settings.patterns)
     require_layers(chosen)
-    subject = int8.observe(model, chosen, data, StaticOptions.of(settings))
+    subject = int8.observe(model, chosen, data, StaticOptions.of(settings, is_random=data.is_random))
     edit = Edit(model.copy())
     layers = layers_of_keys(edit, subject.keys)
-    parameters = insert_pairs(edit, layers, subject.plan)
+    parameters = insert_pairs(edit, layers, subject.plan, ())
     for layer in layers:
         numbers, name = layer.tensor.numpy(), layer.weight.name
         bias = None if layer.bias is None else layer.bias.numpy()

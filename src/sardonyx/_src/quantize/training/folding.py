@@ -6,9 +6,9 @@ import numpy as np
 
 from sardonyx._src.io.loading.load import ModelSource, resolve_model
 from sardonyx._src.ir import Array, Model, Node, Tensor
+from sardonyx._src.quantize.activations.constants import dequantize_constant, drop_unused
 from sardonyx._src.quantize.activations.layers import BIAS, OPERAND, WEIGHT, layer_kind
 from sardonyx._src.quantize.activations.parameters import BIAS_LIMIT
-from sardonyx._src.quantize.activations.rewriting import dequantize_constant, drop_unused
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.runtime.session.session import Session
 from sardonyx._src.tools.extract import extract

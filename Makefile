@@ -17,7 +17,8 @@ PIP := $(BIN)/python -m pip
 FAST := -m 'not slow and not fuzz and not conformance' --ignore=tests/conformance --ignore=tests/compile --ignore=tests/ops --ignore=tests/runtime
 PYTEST := $(BIN)/python -m pytest -q -p progress -n $(JOBS) --dist worksteal --durations=10 --durations-min=1
 # CI sets AGAIN: a few tests that fail beside others are run again, alone (tests/unstable.py).
-ALONE := $(BIN)/python -m pytest -q -p unstable --last-failed --last-failed-no-failures none
+ALONE := -p unstable --last-failed --last-failed-no-failures none
+tested = $(1) $(if $(AGAIN),|| { [ $$? -eq 1 ] && PYTHONPATH=tests $(1) $(ALONE) $(2); })
 FACTOR ?= 10
 T ?= tests
 SHARE ?= $(if $(filter tests,$(T)),rotating,all)
@@ -61,7 +62,7 @@ types: $(STAMP)  ## mypy, strict
 	$(BIN)/mypy
 
 tests: $(STAMP)  ## the test suite; T=path selects a part; SHARE=rest: what it leaves out for this version of the sources
-	SARDONYX_SHARE=$(SHARE) $(PYTEST) $(T) $(if $(AGAIN),|| { [ $$? -eq 1 ] && $(ALONE) $(T); })
+	SARDONYX_SHARE=$(SHARE) $(PYTEST) $(T) $(if $(AGAIN),|| { [ $$? -eq 1 ] && $(BIN)/python -m pytest -q $(ALONE) $(T); })
 
 test-fast: $(STAMP)  ## all but kernels, operators and sessions, in a minute
 	$(PYTEST) $(FAST) $(T)
@@ -73,12 +74,12 @@ test-without-llvmlite: $(STAMP)  ## import, load, check and run in a process tha
 test-clients:  ## clients of onnxruntime that others wrote, on Sardonyx in its place
 	$(PYTHON) -m venv $(CLIENTS)
 	$(CLIENTS)/bin/python -m pip install -qq --no-deps --requirement clients/requirements.txt --editable .
-	$(CLIENTS)/bin/python -m pytest -q -s -c clients/pytest.ini --ignore clients/serving --ignore clients/model_zoo --ignore clients/decoders --ignore clients/emulators --ignore-glob 'clients/*_on_*' clients
+	$(call tested,$(CLIENTS)/bin/python -m pytest -q -s -c clients/pytest.ini --ignore clients/serving --ignore clients/model_zoo --ignore clients/decoders --ignore clients/emulators --ignore-glob 'clients/*_on_*' clients)
 
 test-serve:  ## services with clients that others wrote, a collector of traces, the Dockerfile's commands, data frames, and the tutorial of scoring and serving
 	$(PYTHON) -m venv $(SERVING)
 	$(SERVING)/bin/python -m pip install -qq --requirement clients/serving/requirements.txt --editable '.[generate,score,serve,otel]'
-	$(SERVING)/bin/python -m pytest -q -c clients/pytest.ini clients/serving
+	$(call tested,$(SERVING)/bin/python -m pytest -q -c clients/pytest.ini clients/serving)
 
 test-ray:  ## scoring on a cluster of Ray, two nodes on this machine, and a deployment on Ray Serve
 	$(PYTHON) -m venv $(RAY)
@@ -94,7 +95,7 @@ test-spark:  ## scoring of data frames of Spark on this machine; needs a JVM, as
 test-zoo:  ## small networks as torch exports them, each in many sizes, beside torch and onnxruntime; EVERY=1: all of their variants, in hours
 	$(PYTHON) -m venv $(ZOO)
 	$(ZOO)/bin/python -m pip install -qq --requirement clients/model_zoo/requirements.txt --editable .
-	OMP_NUM_THREADS=1 $(ZOO)/bin/python -m pytest -q -n $(JOBS) -c clients/pytest.ini clients/model_zoo
+	$(call tested,OMP_NUM_THREADS=1 $(ZOO)/bin/python -m pytest -q -n $(JOBS) -c clients/pytest.ini clients/model_zoo,-n 0)
 
 # Optimum requires an older Transformers than the builder of onnxruntime-genai.
 test-decoders:  ## small language models as onnxruntime-genai's builder, mobius, torch and Optimum write them: native, with the tokens of the reference engine and of onnxruntime-genai
@@ -111,7 +112,7 @@ emulators: $(STAMP)  ## Python for AArch64 and RISC-V, and QEMU, in build/emulat
 	PYTHONPATH=clients $(BIN)/python -m emulators.sysroots $(EMULATORS)
 
 test-emulators: emulators  ## programs on AArch64 and RISC-V under QEMU: the bits of x86-64; EMULATED_CASES=300: more official cases
-	SARDONYX_SYSROOTS=$(abspath $(EMULATORS)) $(BIN)/python -m pytest -q -c clients/pytest.ini clients/emulators
+	$(call tested,SARDONYX_SYSROOTS=$(abspath $(EMULATORS)) $(BIN)/python -m pytest -q -c clients/pytest.ini clients/emulators)
 
 # WRITE=--write takes over what is under development, after its texts were read.
 next:  ## the newest development release of onnx beside ours: operators, their texts, messages, cases on both engines

@@ -100,6 +100,24 @@ def fit_options() -> dict[str, object]:
     }
 
 
+def fake_options() -> dict[str, object]:
+    return {
+        "model": model(),
+        "scheme": "int8-weights",
+        "data": {"x": FEEDS["x"]},
+        "columns": None,
+        "algorithm": "clipped",
+        "block": 32,
+        "symmetric": True,
+        "ranges": None,
+        "activations": None,
+        "nodes": ["*"],
+        "exclude": [],
+        "seed": 0,
+        "dims": None,
+    }
+
+
 def through_prepare(name: str, keyword: str, arguments: Mapping[str, object]) -> Call:
     """A constructor, the result of which is used."""
 
@@ -128,7 +146,12 @@ CALLS: dict[str, Callable[[], Call]] = {
         public_train.add_adapters,
         {"model": model(), "rank": 1, "alpha": 1.0, "targets": ["w"], "seed": 0},
     ),
+    "add_fake_quantization": lambda: Call(public_train.add_fake_quantization, fake_options()),
     "fit": lambda: Call(public_train.fit, fit_options()),
+    "fold_fake_quantization": lambda: Call(
+        public_train.fold_fake_quantization,
+        {"model": public_train.add_fake_quantization(**fake_options())},  # type: ignore[arg-type]
+    ),
     "merge_adapters": lambda: Call(
         public_train.merge_adapters, {"model": public_train.add_adapters(model(), 1)}
     ),

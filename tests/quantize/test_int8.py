@@ -196,3 +196,17 @@ def test_data_must_be_finite() -> None:
 def test_wrong_options(options: dict[str, object], message: str) -> None:
     with pytest.raises(sx.InputError, match=message):
         sx.quantize(convolutional(), "int8", data=FEEDS, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("scheme", ["int8", "int8-dynamic"])
+def test_new_names_are_short_where_values_are_named_by_paths(scheme: str) -> None:
+    model = convolutional()
+    for node in model.graph.nodes:
+        for value in node.outputs:
+            if value not in model.graph.outputs:
+                value.name = f"network/{'block/' * 20}{value.name};network/{'block/' * 20}{value.name}"
+    before = {value.name for node in model.graph.nodes for value in node.outputs}
+    quantized = sx.quantize(model, scheme, data=FEEDS, force=True, shares=False).model
+    new = {value.name for node in quantized.graph.nodes for value in (*node.inputs, *node.outputs) if value}
+    assert len(new - before) > len(NAMES)
+    assert [name for name in new - before if len(name) > 60] == []

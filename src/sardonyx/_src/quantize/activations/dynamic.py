@@ -9,7 +9,7 @@ import numpy as np
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Array, Model, Node, Value
 from sardonyx._src.quantize.activations.choice import layers_of_keys
-from sardonyx._src.quantize.activations.constants import drop_unused
+from sardonyx._src.quantize.activations.constants import drop_unused, stem_of
 from sardonyx._src.quantize.activations.layers import BIAS, ProductLayer
 from sardonyx._src.quantize.activations.mean_shift import BiasCorrection
 from sardonyx._src.quantize.activations.parameters import along, weight_integers
@@ -42,9 +42,10 @@ def quantize_layers(
 
 def quantize_operand(edit: Edit, operand: Value, before: Node) -> tuple[Value, ...]:
     """The integers of an operand, their scale and their zero point; layers that read the same operand share them."""
-    names = [f"{operand.name}_quantized", f"{operand.name}_scale", f"{operand.name}_zero_point"]
-    node = edit.make("DynamicQuantizeLinear", [operand], before=before, outputs=3, value_names=names)
-    return node.outputs
+    op_type, stem = "DynamicQuantizeLinear", stem_of(operand)
+    names = [f"{stem}_quantized", f"{stem}_scale", f"{stem}_zero_point"]
+    name = f"{stem}/{op_type}"
+    return edit.make(op_type, [operand], before=before, name=name, outputs=3, value_names=names).outputs
 
 
 def round_operand(edit: Edit, operand: Value, before: Node) -> Value:
@@ -57,7 +58,7 @@ def write_layer(
     edit: Edit, layer: ProductLayer, operand: tuple[Value, ...], correction: BiasCorrection
 ) -> None:
     """(sums of integers) * (scale of the operand * scales of the weight) + bias replaces a layer."""
-    node, name = layer.node, layer.weight.name
+    node, name = layer.node, stem_of(layer.weight)
     integers, scales = weight_integers(layer.tensor.numpy(), layer.axis)
     sums = write_sums(edit, layer, operand, integers)
     rank = edit.rank(node.outputs[0]) or len(layer.tensor.shape)
@@ -79,7 +80,7 @@ def write_layer(
 
 def write_sums(edit: Edit, layer: ProductLayer, operand: tuple[Value, ...], integers: Array) -> Value:
     """The int32 sums of products."""
-    node, name = layer.node, f"{layer.weight.name}_quantized"
+    node, name = layer.node, f"{stem_of(layer.weight)}_quantized"
     if layer.is_convolution:
         weight = edit.make_constant(integers, name, before=node)
         attributes = {key: attribute.value for key, attribute in node.attributes.items()}

@@ -11,7 +11,12 @@ from sardonyx._src.dataclass import dataclass
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir import Model, Node, Value
 from sardonyx._src.quantize.activations.choice import layers_of_keys
-from sardonyx._src.quantize.activations.constants import dequantize_constant, drop_unused, replace_input
+from sardonyx._src.quantize.activations.constants import (
+    dequantize_constant,
+    drop_unused,
+    replace_input,
+    stem_of,
+)
 from sardonyx._src.quantize.activations.layers import BIAS, WEIGHT, ProductLayer
 from sardonyx._src.quantize.activations.mean_shift import BiasCorrection
 from sardonyx._src.quantize.activations.parameters import (
@@ -106,19 +111,21 @@ def insert_pair(
 
 def pair_constants(edit: Edit, value: Value, shared: ActivationParameters, before: Node) -> list[Value]:
     """The scale and the zero point of a pair."""
-    zero_point = np.array(shared.zero_point, shared.dtype.numpy)
+    zero_point, stem = np.array(shared.zero_point, shared.dtype.numpy), stem_of(value)
     return [
-        edit.make_constant(np.array(shared.scale), f"{value.name}_scale", before=before),
-        edit.make_constant(zero_point, f"{value.name}_zero_point", before=before),
+        edit.make_constant(np.array(shared.scale), f"{stem}_scale", before=before),
+        edit.make_constant(zero_point, f"{stem}_zero_point", before=before),
     ]
 
 
 def insert_nodes(edit: Edit, value: Value, constants: list[Value], before: Node) -> Value:
     """A QuantizeLinear and a DequantizeLinear; returns what they make of a value."""
-    names = [f"{value.name}_quantized"], [f"{value.name}_dequantized"]
-    quantized = edit.make("QuantizeLinear", [value, *constants], before=before, value_names=names[0])
-    inputs = [quantized.outputs[0], *constants]
-    return edit.make("DequantizeLinear", inputs, before=before, value_names=names[1]).outputs[0]
+    result, stem = value, stem_of(value)
+    for op_type, end in (("QuantizeLinear", "quantized"), ("DequantizeLinear", "dequantized")):
+        inputs, names = [result, *constants], [f"{stem}_{end}"]
+        node = edit.make(op_type, inputs, before=before, name=f"{stem}/{op_type}", value_names=names)
+        result = node.outputs[0]
+    return result
 
 
 def insert_rounding(edit: Edit, value: Value, shared: ActivationParameters, before: Node) -> Value:
@@ -141,10 +148,10 @@ def write_constants(
     if bias is not None:
         shift = plan.correction.shift(layer, written.dequantized(layer.axis) - numbers)
         written = integer_weight(numbers, layer.axis, bias - shift, operand)
-    dequantize_constant(edit, node, WEIGHT, (written.integers, written.scales), layer.axis, layer.weight.name)
+    dequantize_constant(edit, node, WEIGHT, (written.integers, written.scales), layer.axis, layer.weight)
     if written.bias is not None:
         value = node.inputs[BIAS]
         assert value is not None, "the layer has a bias"
-        dequantize_constant(edit, node, BIAS, (written.bias, written.bias_scales(operand)), 0, value.name)
+        dequantize_constant(edit, node, BIAS, (written.bias, written.bias_scales(operand)), 0, value)
         drop_unused(edit, value)
     drop_unused(edit, layer.weight)

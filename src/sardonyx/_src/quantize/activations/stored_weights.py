@@ -28,7 +28,7 @@ STORED = "its weight alone is in 8 bits"
 def store_weight(edit: Edit, layer: ProductLayer) -> None:
     """A layer reads its weight from a DequantizeLinear, and computes in floats."""
     tensors = weight_integers(layer.tensor.numpy(), layer.axis)
-    dequantize_constant(edit, layer.node, WEIGHT, tensors, layer.axis, layer.weight.name)
+    dequantize_constant(edit, layer.node, WEIGHT, tensors, layer.axis, layer.weight)
     drop_unused(edit, layer.weight)
 
 
@@ -61,7 +61,7 @@ def store_input(edit: Edit, node: Node, slot: int, axis: int) -> LayerReport:
     weight = tensor.numpy()
     require_finite("model", f"the weight {value.name!r}", weight)
     tensors = weight_integers(weight, axis)
-    dequantize_constant(edit, node, slot, tensors, axis, value.name)
+    dequantize_constant(edit, node, slot, tensors, axis, value)
     drop_unused(edit, value)
     return LayerReport(value.name, tensor.shape, rounding_ratio(weight, tensors, axis), note=STORED)
 

@@ -64,9 +64,7 @@ def write_weight(edit: Edit, layer: ProductLayer) -> None:
     others = tuple(axis for axis in range(numbers.ndim) if axis != layer.axis)
     scales = scale_of(np.abs(numbers).max(axis=others, keepdims=True))
     rounded = (numbers / scales).astype(FLOAT8.numpy)
-    dequantize_constant(
-        edit, layer.node, WEIGHT, (rounded, scales.reshape(-1)), layer.axis, layer.weight.name
-    )
+    dequantize_constant(edit, layer.node, WEIGHT, (rounded, scales.reshape(-1)), layer.axis, layer.weight)
     drop_unused(edit, layer.weight)
 
 

@@ -70,7 +70,7 @@ def fold_bias(edit: Edit, node: Node) -> None:
         return
     integers = np.rint(bias.numpy() / products.astype(np.float64))
     if np.abs(integers).max(initial=0) <= BIAS_LIMIT:
-        dequantize_constant(edit, node, BIAS, (integers.astype(np.int32), products), 0, value.name)
+        dequantize_constant(edit, node, BIAS, (integers.astype(np.int32), products), 0, value)
         drop_unused(edit, value)
 
 

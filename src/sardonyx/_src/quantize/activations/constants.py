@@ -36,7 +36,7 @@ def dequantize_constant(
         inputs,
         {"axis": axis},
         before=node,
-        name=f"{stem}/DequantizeLinear",
+        name=f"{stem}/dequantize",
         value_names=[f"{stem}_dequantized"],
     )
     replace_input(edit, node, slot, dequantized.outputs[0])

@@ -42,10 +42,13 @@ def quantize_layers(
 
 def quantize_operand(edit: Edit, operand: Value, before: Node) -> tuple[Value, ...]:
     """The integers of an operand, their scale and their zero point; layers that read the same operand share them."""
-    op_type, stem = "DynamicQuantizeLinear", stem_of(operand)
+    stem = stem_of(operand)
     names = [f"{stem}_quantized", f"{stem}_scale", f"{stem}_zero_point"]
-    name = f"{stem}/{op_type}"
-    return edit.make(op_type, [operand], before=before, name=name, outputs=3, value_names=names).outputs
+    name = f"{stem}/quantize"
+    node = edit.make(
+        "DynamicQuantizeLinear", [operand], before=before, name=name, outputs=3, value_names=names
+    )
+    return node.outputs
 
 
 def round_operand(edit: Edit, operand: Value, before: Node) -> Value:

@@ -120,12 +120,13 @@ def pair_constants(edit: Edit, value: Value, shared: ActivationParameters, befor
 
 def insert_nodes(edit: Edit, value: Value, constants: list[Value], before: Node) -> Value:
     """A QuantizeLinear and a DequantizeLinear; returns what they make of a value."""
-    result, stem = value, stem_of(value)
-    for op_type, end in (("QuantizeLinear", "quantized"), ("DequantizeLinear", "dequantized")):
-        inputs, names = [result, *constants], [f"{stem}_{end}"]
-        node = edit.make(op_type, inputs, before=before, name=f"{stem}/{op_type}", value_names=names)
-        result = node.outputs[0]
-    return result
+    stem = stem_of(value)
+    name, names = f"{stem}/quantize", [f"{stem}_quantized"]
+    node = edit.make("QuantizeLinear", [value, *constants], before=before, name=name, value_names=names)
+    name, names = f"{stem}/dequantize", [f"{stem}_dequantized"]
+    inputs = [node.outputs[0], *constants]
+    node = edit.make("DequantizeLinear", inputs, before=before, name=name, value_names=names)
+    return node.outputs[0]
 
 
 def insert_rounding(edit: Edit, value: Value, shared: ActivationParameters, before: Node) -> Value:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sardonyx._src.errors import InferenceError
-from sardonyx._src.infer.observer import ContextFactory
+from sardonyx._src.infer.observer import ContextFactory, NodeObserver
 from sardonyx._src.infer.plan import InferencePlan
 from sardonyx._src.infer.scope import InferenceScope
 from sardonyx._src.infer.state import InferenceState
@@ -16,8 +16,11 @@ from sardonyx._src.ir import Model, Node, Tensor, Type, Value
 from sardonyx._src.ops.inference import DimPair, Known
 
 
-class RejectionRecorder:
-    """An observer that records the nodes which their operators reject, with the reasons."""
+class RejectionRecorder(NodeObserver):
+    """An observer that records the nodes which their operators reject, with the reasons.
+
+    A wrong declaration does not mean that the operator rejects its node.
+    """
 
     def __init__(self) -> None:
         self.errors: dict[Node, InferenceError] = {}
@@ -35,17 +38,6 @@ class RejectionRecorder:
         else:
             self.errors.pop(node, None)
         return types
-
-    def on_declared_type(
-        self,
-        contexts: ContextFactory,
-        value: Value,
-        producer: Node,
-        declared: Type,
-        inferred: Type,
-        error: InferenceError | None,
-    ) -> None:
-        """Ignored: a wrong declaration does not mean that the operator rejects its node."""
 
 
 class IncrementalInference:

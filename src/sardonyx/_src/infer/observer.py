@@ -59,3 +59,18 @@ class InferenceObserver(Protocol):
     ) -> None:
         """Reports a value with its declared and its inferred type.  error: an error if they contradict each other."""
         ...
+
+
+class NodeObserver:
+    """The base of observers of nodes alone, which ignore declared types."""
+
+    def on_declared_type(
+        self,
+        contexts: ContextFactory,
+        value: Value,
+        producer: Node,
+        declared: Type,
+        inferred: Type,
+        error: InferenceError | None,
+    ) -> None:
+        pass

@@ -1,4 +1,4 @@
-"""Lengths for the sizes that inputs leave open: the first ones to which no operator objects.
+"""Lengths for the sizes that inputs leave open: the first ones that all operators accept.
 
 Networks of images need a multiple of their strides, and those of sound at least a window, so that inputs of length 1 end in an
 error.  Inference with fixed sizes says so before a run, and whether a value has no elements.
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from sardonyx._src.errors import InferenceError
-from sardonyx._src.infer.observer import ContextFactory
+from sardonyx._src.infer.observer import ContextFactory, NodeObserver
 from sardonyx._src.infer.plan import InferencePlan
 from sardonyx._src.infer.walk import infer_partially
 from sardonyx._src.ir import Model, Node, TensorType, Type, Value
@@ -26,9 +26,8 @@ MAX_ELEMENTS = 1 << 22  # of one input
 MAX_SINGLE = 4  # open sizes that are tried one by one
 
 Lengths = Mapping[str, int]
-Objections = tuple[
-    int, int, int
-]  # errors, errors in graphs that need not run, float results without elements
+# Errors, errors in graphs that need not run, and float results without elements.
+Contradictions = tuple[int, int, int]
 
 
 def fitting_sizes(model: Model, ports: Sequence[SessionValue], known: Lengths) -> Lengths:
@@ -38,19 +37,18 @@ def fitting_sizes(model: Model, ports: Sequence[SessionValue], known: Lengths) -
     """
     names = sorted(open_sizes(ports) - known.keys())
     best: Lengths = dict.fromkeys(names, 1)
-    least = objections_to(model, ports, {**best, **known})
-    groups = [
-        [name for name in names if name not in batches(ports)],
-        *([name] for name in names[:MAX_SINGLE]),
-    ]
-    for i, group in enumerate(groups):
-        for length in LENGTHS if group else ():
-            if not any(least) or (i > 0 and not any(least[:2])):
-                return best  # in the second case a value without elements may be meant
+    least = contradictions_in(model, ports, {**best, **known})
+    together = [name for name in names if name not in batches(ports)]
+    for group in ([together] if together else []) + [[name] for name in names[:MAX_SINGLE]]:
+        for length in LENGTHS:
+            if not any(least):
+                return best
             chosen = {**dict.fromkeys(names, 1), **dict.fromkeys(group, length)}
             if are_small(ports, {**chosen, **known}):
-                counted = objections_to(model, ports, {**chosen, **known})
+                counted = contradictions_in(model, ports, {**chosen, **known})
                 best, least = (chosen, counted) if counted < least else (best, least)
+        if not any(least[:2]):
+            break  # a value without elements may be meant
     return best
 
 
@@ -73,7 +71,7 @@ def shape_of(name: str, type: Type | None, lengths: Lengths) -> tuple[int, ...]:
     return tuple(length_of(dim, size_name(name, axis), lengths) for axis, dim in dims_of(type))
 
 
-def objections_to(model: Model, ports: Sequence[SessionValue], lengths: Lengths) -> Objections:
+def contradictions_in(model: Model, ports: Sequence[SessionValue], lengths: Lengths) -> Contradictions:
     """What inference says of the model when the tensors among its inputs have these lengths."""
     fixed, names = clone(model), {port.name for port in ports}
     for value in fixed.graph.inputs:
@@ -81,9 +79,9 @@ def objections_to(model: Model, ports: Sequence[SessionValue], lengths: Lengths)
             value.type = replace(value.type, shape=shape_of(value.name, value.type, lengths))
     for value in results(fixed):
         value.type = None  # declared with names that are numbers now
-    observer = ObjectionCounter()
+    observer = ContradictionCounter()
     infer_partially(fixed, observer=observer)
-    return observer.errors, observer.doubts, observer.empty
+    return observer.errors, observer.uncertain, observer.empty
 
 
 def results(model: Model) -> Iterator[Value]:
@@ -93,11 +91,11 @@ def results(model: Model) -> Iterator[Value]:
             yield from node.outputs
 
 
-class ObjectionCounter:
+class ContradictionCounter(NodeObserver):
     """An observer of inference that counts nodes with errors, and results without elements."""
 
     def __init__(self) -> None:
-        self.errors = self.doubts = self.empty = 0
+        self.errors = self.uncertain = self.empty = 0
 
     def on_node(
         self,
@@ -109,19 +107,8 @@ class ObjectionCounter:
     ) -> Sequence[Type | None]:
         if error is not None:
             self.errors += contexts.is_certain
-            self.doubts += not contexts.is_certain
+            self.uncertain += not contexts.is_certain
         for type in types:
             if isinstance(type, TensorType) and type.dtype.is_float and 0 in (type.shape or ()):
                 self.empty += 1
         return types
-
-    def on_declared_type(
-        self,
-        contexts: ContextFactory,
-        value: Value,
-        producer: Node,
-        declared: Type,
-        inferred: Type,
-        error: InferenceError | None,
-    ) -> None:
-        """Declarations are none of the operators' objections."""

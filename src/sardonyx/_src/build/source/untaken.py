@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sardonyx._src.errors import InferenceError
-from sardonyx._src.infer.observer import ContextFactory
+from sardonyx._src.infer.observer import ContextFactory, NodeObserver
 from sardonyx._src.infer.plan import InferencePlan
 from sardonyx._src.infer.walk import infer_partially
-from sardonyx._src.ir import Graph, Model, Node, Type, Value
+from sardonyx._src.ir import Graph, Model, Node, Type
 from sardonyx._src.ir.walk import nodes
 
 
-class Visits:
+class Visits(NodeObserver):
     """An observer that notes which nodes inference visits."""
 
     def __init__(self) -> None:
@@ -28,17 +28,6 @@ class Visits:
     ) -> Sequence[Type | None]:
         self.nodes.add(node)
         return types
-
-    def on_declared_type(
-        self,
-        contexts: ContextFactory,
-        value: Value,
-        producer: Node,
-        declared: Type,
-        inferred: Type,
-        error: InferenceError | None,
-    ) -> None:
-        pass
 
 
 def untaken_branches(model: Model) -> set[Graph]:

@@ -13,7 +13,7 @@ from sardonyx._src.ir import Array, Model
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.quantize.calibration import CalibrationData
 from sardonyx._src.quantize.report.quality import is_float
-from sardonyx._src.runtime.session.session import Session
+from sardonyx._src.quantize.sessions import open_session
 
 Outputs: TypeAlias = Sequence[Mapping[str, RuntimeValue]]  # of each run
 Loss: TypeAlias = Callable[[Outputs], float]
@@ -21,8 +21,8 @@ METRICS = ("mse", "top-1")
 
 
 def outputs_of(model: Model, data: CalibrationData) -> Outputs:
-    session = Session(model, shapes="off", seed=0)
-    return [session.run(feeds) for feeds in data.runs]
+    with open_session(model) as session:
+        return [session.run(feeds) for feeds in data.runs]
 
 
 def loss_of(metric: str | Callable[[Outputs], float], expected: Outputs) -> Loss:

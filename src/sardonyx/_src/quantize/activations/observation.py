@@ -13,7 +13,7 @@ from sardonyx._src.quantize.calibration import CalibrationData
 from sardonyx._src.quantize.ranges.histogram import RangeHistogram
 from sardonyx._src.quantize.ranges.table import RangeMethod
 from sardonyx._src.quantize.schemes.scheme import require_finite
-from sardonyx._src.runtime.session.session import Session
+from sardonyx._src.quantize.sessions import open_session
 
 
 def observe_ranges(
@@ -48,8 +48,8 @@ def visit_values(
     """Calls a function with each named value of each run."""
     if not names:
         return
-    session = Session(with_outputs(model, names), shapes="off", seed=0)
-    for feeds in data.runs:
-        results: Mapping[str, object] = session.run(feeds)
-        for name in names:
-            visit(name, np.asarray(results[name]))
+    with open_session(with_outputs(model, names)) as session:
+        for feeds in data.runs:
+            results: Mapping[str, object] = session.run(feeds)
+            for name in names:
+                visit(name, np.asarray(results[name]))

@@ -12,7 +12,7 @@ from sardonyx._src.quantize.activations.layers import ProductLayer
 from sardonyx._src.quantize.calibration import CalibrationData
 from sardonyx._src.quantize.report.quality import ErrorSums
 from sardonyx._src.quantize.report.report import LayerReport
-from sardonyx._src.runtime.session.session import Session
+from sardonyx._src.quantize.sessions import open_session
 
 
 def layer_reports(
@@ -29,12 +29,13 @@ def layer_reports(
     if not layers:
         return []
     names = list(dict.fromkeys(layer.key for layer in layers))
-    sessions = [Session(with_outputs(model, names), shapes="off", seed=0) for model in (original, changed)]
     sums = {name: ErrorSums() for name in names}
-    for feeds in data.runs:
-        expected, actual = (session.run(feeds) for session in sessions)
-        for name in names:
-            sums[name].add(np.asarray(expected[name]), np.asarray(actual[name]))
+    first, second = (with_outputs(model, names) for model in (original, changed))
+    with open_session(first) as exact, open_session(second) as rounded:
+        for feeds in data.runs:
+            expected, actual = exact.run(feeds), rounded.run(feeds)
+            for name in names:
+                sums[name].add(np.asarray(expected[name]), np.asarray(actual[name]))
     ratios = {name: total.error(name).signal_to_noise for name, total in sums.items()}
     return [
         LayerReport(layer.name, layer.tensor.shape, ratios[layer.key], note=(notes or {}).get(layer.key, ""))

@@ -24,8 +24,8 @@ from sardonyx._src.quantize.activations.parameters import along, weight_integers
 from sardonyx._src.quantize.calibration import CalibrationData
 from sardonyx._src.quantize.report.report import KeptLayer
 from sardonyx._src.quantize.schemes.scheme import SchemeSettings, or_default
+from sardonyx._src.quantize.sessions import open_session
 from sardonyx._src.rewrite.engine.edit import Edit
-from sardonyx._src.runtime.session.session import Session
 
 # The least ratio of a layer's result and of the error that its rounded operand causes: most layers have 30 to 55 dB.
 DEFAULT_BOUND = 25.0
@@ -114,13 +114,13 @@ def twin_ratios(
     names = dict.fromkeys(
         [layer.key for layer in layers] + [name for part in twins for name in part.values()]
     )
-    session = Session(with_outputs(edit.model, list(names)), shapes="off", seed=0)
     sums = [{layer.key: ChannelErrors(layer) for layer in layers} for _ in changes]
-    for feeds in data.runs:
-        results = {name: np.asarray(value) for name, value in session.run(feeds).items()}
-        for part, totals in zip(twins, sums, strict=True):
-            for key, name in part.items():
-                totals[key].add(results[key], results[name])
+    with open_session(with_outputs(edit.model, list(names))) as session:
+        for feeds in data.runs:
+            results = {name: np.asarray(value) for name, value in session.run(feeds).items()}
+            for part, totals in zip(twins, sums, strict=True):
+                for key, name in part.items():
+                    totals[key].add(results[key], results[name])
     return [{key: total.ratio() for key, total in totals.items()} for totals in sums]
 
 

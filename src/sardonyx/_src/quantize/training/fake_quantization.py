@@ -38,11 +38,8 @@ from sardonyx._src.rewrite.optimize import optimize
 
 BITS = {"int4": 4, "int8-weights": 8}  # of the schemes of weights alone
 FAKE_SCHEMES = (*BITS, "int8")
-ROUNDINGS = (
-    "nearest",
-    "clipped",
-    "hqq",
-)  # the algorithms that choose scales; others choose integers, which training moves
+# The algorithms that choose scales; others choose integers, which training moves.
+ROUNDINGS = ("nearest", "clipped", "hqq")
 
 
 def add_fake_quantization(

@@ -51,9 +51,9 @@ def compile_library(
     processor: the class of the processors that will run it, as for `compile`; by default that of this one.
     precision: as for `Session`.
     dims: the lengths of dimension variables, all of which must be fixed.
-    constants: the elements of inputs that the library has as constants, and its callers do not pass.
-    Raises InputError for a model that is not a sequence of kernels over fixed sizes, with the list of what is none, and
-    what a session raises for a model that cannot be run.
+    constants: values of inputs that become constants of the library, so that its callers do not pass them.
+    Raises InputError for a model that needs more than kernels over fixed sizes, with the list of the nodes that do, and what
+    a session raises for a model that cannot be run.
     """
     require_path("folder", folder)
     require_choice("emit", emit, EMITS)

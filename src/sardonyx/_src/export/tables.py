@@ -132,7 +132,7 @@ def arena_sizes(program: Program, encoding: Encoding, slots: int, ports: int) ->
     _, tensors, scratch, faults = evaluate_sizes(program, encoding, ())
     if faults:
         raise InputError(
-            f"the sizes of a library must be possible; got a model that violates {faults} of its own guards",
+            f"the sizes of a model must not contradict each other; got {faults} failed guards",
             name="model",
         )
     ends = [0]
